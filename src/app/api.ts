@@ -1,0 +1,222 @@
+import type { StreamName } from '../core/command.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { Gap, Leftover, RunRecord, RunState } from '../core/run.ts'
+import type { Note, NoteCategory } from '../core/store.ts'
+
+/** What Holdfast does, as every surface sees it: the library, the command line and MCP hand in and give out these values. */
+export interface App {
+  exec(input: ExecInput, call?: ExecCall): Promise<RunResult>
+  /** Waits until the run ends, at most `waitMs` (undefined: as long as it takes). */
+  wait(input: { run: string; waitMs?: number | undefined; budget?: number | undefined }, call?: Call): Promise<RunResult>
+  /** Ends a run with its whole tree, whoever holds it, and waits until it is over. */
+  stop(input: { run: string; signal?: StopSignal | undefined }, call?: Call): Promise<RunResult>
+  runs(input: RunsInput): Promise<RunsResult>
+  show(input: { run: string; budget?: number | undefined }): Promise<RunResult>
+  output(input: OutputInput): Promise<OutputResult>
+  /** New output as it comes, until the run ends; raw bytes. */
+  follow(input: { run: string; streams: readonly StreamName[] }, call: Call & { onOutput(chunk: LiveOutput): void }): Promise<void>
+  search(input: SearchInput): Promise<SearchResult>
+  digest(input: { text: string; budget?: number | undefined }): Promise<{ digest: string }>
+  snapshot(input: { context?: string | undefined; limit?: number | undefined }): Promise<SnapshotResult>
+  /** The stored context snapshot, or one made now where none was stored. */
+  resume(): Promise<SnapshotResult>
+  addNote(input: { text: string; category?: NoteCategory | undefined; confidence?: number | undefined }): Promise<Note>
+  listNotes(): Promise<{ notes: readonly Note[] }>
+  removeNote(input: { note: string }): Promise<{ removed: string }>
+  pin(input: { run: string; pinned: boolean }): Promise<RunResult>
+  gc(input: { dryRun?: boolean | undefined }): Promise<GcResult>
+  doctor(): Promise<DoctorResult>
+  config(): Promise<ConfigResult>
+  /** Cancels what this process holds, waits for it (bounded), writes what is pending. Harmless when called twice. */
+  close(): Promise<void>
+}
+
+export interface Call {
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface LiveOutput {
+  readonly stream: StreamName
+  readonly bytes: Uint8Array
+  /** The bytes as text; a character that is split across chunks arrives whole, with the later one. */
+  readonly text: string
+}
+
+export interface ExecCall extends Call {
+  /** Called with everything the command prints while it runs. It may be slow or throw without harm. */
+  readonly onOutput?: ((chunk: LiveOutput) => void) | undefined
+  /** Called when the run has begun, with the result so far. */
+  readonly onBegin?: ((run: RunResult) => void) | undefined
+}
+
+export interface ExecInput {
+  /** The program and its arguments; or `script`. */
+  readonly argv?: readonly string[] | undefined
+  readonly script?: string | undefined
+  /** `bash` (default), `node`, `python`, or a name under "runtimes" in the configuration. */
+  readonly runtime?: string | undefined
+  /** Relative to the root, or absolute inside it. Default: the root. */
+  readonly cwd?: string | undefined
+  readonly timeoutMs?: number | undefined
+  readonly idleTimeoutMs?: number | undefined
+  readonly graceMs?: number | undefined
+  readonly maxOutputBytes?: number | undefined
+  readonly purpose?: string | undefined
+  /** Values for the command's environment. */
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** Names to pass on from the environment of Holdfast. */
+  readonly passEnv?: readonly string[] | undefined
+  /** What the command reads; absent: end-of-file at once. */
+  readonly stdin?: string | Uint8Array | undefined
+  /** What becomes of processes that outlive a normal end. Default: `report`. */
+  readonly leftovers?: 'report' | 'kill' | undefined
+  /** Answer after this time also when the command still runs. Default: wait until it ends. */
+  readonly waitMs?: number | undefined
+  /** Let a process of its own hold the run, so that it outlives this one. */
+  readonly detach?: boolean | undefined
+  /** Bytes of the digest. */
+  readonly budget?: number | undefined
+}
+
+export const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGKILL'] as const
+export type StopSignal = (typeof stopSignals)[number]
+
+export interface StreamResult {
+  readonly bytes: number
+  readonly lines: number
+  readonly droppedBytes: number
+  readonly gap: Gap | null
+  /** The log on disk. */
+  readonly path: string
+}
+
+/** The answer of exec, wait, show and stop; the same object on every surface. */
+export interface RunResult {
+  readonly id: string
+  readonly state: RunState
+  readonly outcome: Outcome | null
+  readonly durationMs: number | null
+  readonly stdout: StreamResult
+  readonly stderr: StreamResult
+  readonly digest: string
+  readonly leftovers: readonly Leftover[]
+  readonly command: string
+  readonly runtime: string | null
+  readonly cwd: string
+  readonly branch: string | null
+  readonly purpose: string | null
+  readonly startedAt: string
+  readonly endedAt: string | null
+  readonly pinned: boolean
+  /** Why a run of state `failed` never started. */
+  readonly error: RunRecord['error']
+  /** What the caller should know besides: a clamped limit, a store that could not be written. */
+  readonly warnings: readonly string[]
+}
+
+export interface RunsInput {
+  readonly query?: string | undefined
+  readonly failing?: boolean | undefined
+  readonly runtime?: string | undefined
+  readonly limit?: number | undefined
+}
+
+export type RunSummary = Pick<RunRecord, 'id' | 'state' | 'outcome' | 'durationMs' | 'command' | 'runtime' | 'purpose' | 'cwd' | 'branch' | 'startedAt' | 'pinned'> & {
+  readonly failing: boolean
+  readonly outputBytes: number
+}
+
+export interface RunsResult {
+  readonly runs: readonly RunSummary[]
+  /** Runs in the store in all. */
+  readonly total: number
+  readonly warnings: readonly string[]
+}
+
+export interface OutputInput {
+  readonly run: string
+  /** Default: `all`, stdout first, then stderr. */
+  readonly stream?: StreamName | 'all' | undefined
+  /** `120`, `100-150`, `100-`, `-20` (the last 20). */
+  readonly lines?: string | undefined
+  /** Offsets in the stream: `0-1023`, `4096-`, `-512`. */
+  readonly bytes?: string | undefined
+  /** Only lines in which this regular expression is found. */
+  readonly grep?: string | undefined
+  /** At most this much text comes back; absent: 32 KiB. */
+  readonly maxBytes?: number | undefined
+}
+
+export interface OutputLine {
+  readonly stream: StreamName
+  /** From 1, in its stream. 0 marks a line of ours that states what is missing. */
+  readonly line: number
+  readonly text: string
+}
+
+export interface OutputResult {
+  readonly id: string
+  readonly state: RunState
+  readonly lines: readonly OutputLine[]
+  /** The lines as text, without numbers, masked, without escape sequences. */
+  readonly text: string
+  /** True when `maxBytes` cut the answer; `next` then is what to pass as `lines` to go on. */
+  readonly truncated: boolean
+  readonly next: string | null
+}
+
+export interface SearchInput {
+  readonly query: string
+  readonly regex?: boolean | undefined
+  readonly failing?: boolean | undefined
+  /** ISO date or time, or a duration back from now like `2h`, in milliseconds since the epoch by the time it gets here. */
+  readonly sinceMs?: number | undefined
+  readonly limit?: number | undefined
+}
+
+export interface SearchHit {
+  /** `run:line` of stdout, `run:e:line` of stderr: what `output` accepts; `run` alone where the command or purpose matched. */
+  readonly ref: string
+  readonly run: string
+  readonly stream: StreamName | 'command' | 'purpose'
+  readonly line: number | null
+  /** The line, or the part of it around the match, masked. */
+  readonly text: string
+  readonly command: string
+  readonly failing: boolean
+}
+
+export interface SearchResult {
+  readonly hits: readonly SearchHit[]
+  /** True when there may be more than `limit` hits. */
+  readonly more: boolean
+  /** What was not read, where a bound was reached. */
+  readonly warnings: readonly string[]
+}
+
+export interface SnapshotResult {
+  readonly text: string
+  readonly bytes: number
+  /** Where it is stored; null where nothing was. */
+  readonly path: string | null
+  readonly warnings: readonly string[]
+}
+
+export interface GcResult {
+  readonly dryRun: boolean
+  readonly removed: readonly { readonly id: string; readonly bytes: number; readonly why: 'age' | 'count' | 'bytes' }[]
+  readonly freedBytes: number
+  readonly kept: number
+  readonly warnings: readonly string[]
+}
+
+export interface DoctorResult {
+  readonly ok: boolean
+  readonly checks: readonly { readonly name: string; readonly status: 'ok' | 'warning' | 'failed'; readonly detail: string }[]
+}
+
+export interface ConfigResult {
+  /** Every setting in force and the file, or `default`, that it came from. */
+  readonly settings: readonly { readonly key: string; readonly value: unknown; readonly source: string }[]
+  readonly files: readonly { readonly path: string; readonly found: boolean }[]
+}

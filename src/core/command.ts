@@ -1,0 +1,35 @@
+import type { Limits } from './limits.ts'
+
+export type StreamName = 'stdout' | 'stderr'
+export const streamNames = ['stdout', 'stderr'] as const
+
+/** A command that has been checked: a backend starts it as it stands. */
+export interface ResolvedCommand {
+  /** The program and its arguments. A script is in a file by now, never an argument. */
+  readonly argv: readonly [string, ...string[]]
+  /** Absolute, confined to the workspace, on the machine where the command runs. */
+  readonly cwd: string
+  /** The whole environment, built from empty. */
+  readonly env: Readonly<Record<string, string>>
+  /** `none`: the command reads end-of-file at once. `open`: the engine writes and ends it. */
+  readonly stdin: 'none' | 'open'
+  /** Text that every process of the run has in its environment as the last part of HOLDFAST_RUN. */
+  readonly mark: string
+}
+
+export interface ExecutionPlan {
+  readonly command: ResolvedCommand
+  readonly limits: Limits
+  readonly stdin: Uint8Array | undefined
+  readonly leftovers: 'report' | 'kill'
+}
+
+/** Shows argv as a person would type it in a POSIX shell. */
+export function displayArgv(argv: readonly string[]): string {
+  return argv.map(quote).join(' ')
+}
+
+function quote(word: string): string {
+  if (word !== '' && /^[\w@%+=:,./^-]+$/.test(word)) return word
+  return `'${word.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,133 @@
+/**
+ * Every error that Holdfast raises on purpose. The code is closed and is what programs act on; the message is composed
+ * here alone, from facts, so that each sentence names the field, the value and what is accepted.
+ */
+export const errorCodes = [
+  'invalid_argument',
+  'not_found',
+  'already_exists',
+  'failed_precondition',
+  'permission_denied',
+  'unauthenticated',
+  'unavailable',
+  'resource_exhausted',
+  'unsupported',
+  'conflict',
+  'internal',
+] as const
+export type ErrorCode = (typeof errorCodes)[number]
+
+type Facts = Readonly<Record<string, unknown>>
+
+interface Reason<F extends Facts> {
+  readonly code: ErrorCode
+  readonly message: (facts: F) => string
+}
+
+const reason = <F extends Facts>(code: ErrorCode, message: (facts: F) => string): Reason<F> => ({ code, message })
+
+/** A value as it may be shown in a sentence: short, on one line, quoted when it is text. */
+export function shown(value: unknown): string {
+  const text = typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return (text ?? 'nothing').length > 80 ? `${[...(text ?? '')].slice(0, 77).join('')}...` : (text ?? 'nothing')
+}
+
+/** One row per situation: its code and its sentence. `details.reason` carries the key. */
+const reasons = {
+  invalid: reason<{ field: string; value: unknown; accepted: string }>(
+    'invalid_argument',
+    (f) => `${f.field} is ${shown(f.value)}; accepted: ${f.accepted}`,
+  ),
+  unknown_option: reason<{ option: string; command: string; suggestion?: string | undefined }>(
+    'invalid_argument',
+    (f) => `${f.command} has no option ${f.option}${f.suggestion ? `; did you mean ${f.suggestion}?` : ''} (see holdfast ${f.command} --help)`,
+  ),
+  unknown_command: reason<{ command: string; suggestion?: string | undefined }>(
+    'invalid_argument',
+    (f) => `there is no command ${shown(f.command)}${f.suggestion ? `; did you mean ${f.suggestion}?` : ''} (see holdfast --help)`,
+  ),
+  invalid_config: reason<{ problems: readonly string[] }>('invalid_argument', (f) => `the configuration cannot be used:\n${f.problems.map((p) => `  ${p}`).join('\n')}`),
+  disabled: reason<{ where: string }>('failed_precondition', (f) => `Holdfast is turned off here by "enabled": false in ${f.where}`),
+  cwd_missing: reason<{ cwd: string }>('not_found', (f) => `the working directory ${f.cwd} does not exist; nothing was started`),
+  cwd_not_directory: reason<{ cwd: string }>('failed_precondition', (f) => `the working directory ${f.cwd} is not a directory; nothing was started`),
+  cwd_forbidden: reason<{ cwd: string }>('permission_denied', (f) => `the working directory ${f.cwd} cannot be entered; nothing was started`),
+  cwd_outside: reason<{ cwd: string; root: string }>('invalid_argument', (f) => `cwd ${f.cwd} leads outside the workspace; accepted: a path inside ${f.root}`),
+  root_missing: reason<{ root: string }>('not_found', (f) => `the folder ${f.root} does not exist; accepted: an existing folder`),
+  program_missing: reason<{ program: string }>('not_found', (f) => `there is no program ${shown(f.program)} on the PATH of the command; nothing was started`),
+  program_not_executable: reason<{ program: string }>('permission_denied', (f) => `the program ${shown(f.program)} cannot be executed; nothing was started`),
+  runtime_missing: reason<{ runtime: string; program: string }>(
+    'not_found',
+    (f) => `the runtime ${shown(f.runtime)} needs the program ${shown(f.program)}, which is not installed here; nothing was started`,
+  ),
+  runtime_unknown: reason<{ runtime: string; known: readonly string[] }>(
+    'invalid_argument',
+    (f) => `runtime is ${shown(f.runtime)}; accepted: ${f.known.join(', ')}, or a name under "runtimes" in holdfast.json`,
+  ),
+  command_too_large: reason<{ field: string; bytes: number; maxBytes: number }>(
+    'resource_exhausted',
+    (f) => `${f.field} has ${f.bytes} bytes, more than the ${f.maxBytes} that this system hands to a program; nothing was started`,
+  ),
+  start_failed: reason<{ program: string; errno: string }>('unavailable', (f) => `${shown(f.program)} could not be started (${f.errno}); nothing ran`),
+  canceled_before_start: reason<Record<never, never>>('failed_precondition', () => 'canceled before the command was started; nothing ran'),
+  run_not_found: reason<{ run: string }>('not_found', (f) => `there is no run ${shown(f.run)}; accepted: a run id, a unique prefix of one, or "last"`),
+  run_ambiguous: reason<{ run: string; matches: readonly string[] }>('conflict', (f) => `${shown(f.run)} is the beginning of several runs: ${f.matches.join(', ')}`),
+  run_ended: reason<{ run: string }>('failed_precondition', (f) => `run ${f.run} has ended; there is nothing to stop`),
+  output_missing: reason<{ run: string; stream: string }>('not_found', (f) => `the ${f.stream} of run ${f.run} is no longer on disk`),
+  note_not_found: reason<{ note: string }>('not_found', (f) => `there is no note ${shown(f.note)}`),
+  store_unusable: reason<{ path: string; why: string }>('unavailable', (f) => `the store ${f.path} cannot be used: ${f.why}`),
+  store_newer: reason<{ path: string; version: number; known: number }>(
+    'failed_precondition',
+    (f) => `the store ${f.path} was written by a newer Holdfast (version ${f.version}, this one knows ${f.known}); it is left untouched`,
+  ),
+  home_unusable: reason<{ path: string; why: string }>('unavailable', (f) => `the folder ${f.path} cannot be used: ${f.why}`),
+  file_unreadable: reason<{ path: string; why: string }>('not_found', (f) => `the file ${f.path} cannot be read: ${f.why}`),
+  unsupported_platform: reason<{ platform: string }>(
+    'unsupported',
+    (f) => `Holdfast runs on Linux and macOS; on ${f.platform === 'win32' ? 'Windows' : f.platform}, use it inside WSL (Windows Subsystem for Linux)`,
+  ),
+  closed: reason<Record<never, never>>('failed_precondition', () => 'this Holdfast has been closed'),
+  internal: reason<{ what: string }>('internal', (f) => `internal error: ${f.what}`),
+} as const
+
+export type ErrorReason = keyof typeof reasons
+type FactsOf<K extends ErrorReason> = (typeof reasons)[K] extends Reason<infer F> ? F : never
+
+/**
+ * A refusal or failure with a code to act on. How a command ended is never an error: see Outcome.
+ * `details` holds `reason` and the facts of the sentence; `operation` is what was asked for, once that is known.
+ */
+export class HoldfastError extends Error {
+  override readonly name = 'HoldfastError'
+  operation: string | undefined
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly details: Facts & { readonly reason: ErrorReason },
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? undefined : { cause })
+  }
+
+  /** The shape of an error on every surface. */
+  toJSON(): { code: ErrorCode; message: string; details: Facts } {
+    return { code: this.code, message: this.message, details: this.details }
+  }
+}
+
+/** Makes the error for one situation; `facts` fill its sentence and become its details. */
+export function failure<K extends ErrorReason>(key: K, facts: FactsOf<K>, cause?: unknown): HoldfastError {
+  const { code, message } = reasons[key] as Reason<FactsOf<K>>
+  return new HoldfastError(code, message(facts), { reason: key, ...facts }, cause)
+}
+
+/** Any thrown value as a HoldfastError; what is not one already becomes `internal`. */
+export function toHoldfastError(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error
+  return failure('internal', { what: error instanceof Error ? error.message : String(error) }, error)
+}
+
+/** The errno name of a system error (`ENOENT`), or undefined. */
+export function errnoOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : undefined
+}

@@ -1,0 +1,79 @@
+import type { ErrorCode } from './errors.ts'
+import type { Outcome } from './outcome.ts'
+
+/**
+ * `running`: begun, and its holder is alive. `ended`: see outcome. `failed`: it never started, see error.
+ * `interrupted`: the process that held it died; the output so far is kept and what the command did next is unknown.
+ */
+export const runStates = ['running', 'ended', 'failed', 'interrupted'] as const
+export type RunState = (typeof runStates)[number]
+
+/** Where the middle of an output is missing because the log reached its limit. */
+export interface Gap {
+  /** Offset in the stream of the first byte left out. */
+  readonly offset: number
+  readonly bytes: number
+  /** Line feeds among the bytes left out. */
+  readonly lines: number
+  /** Length of the line in the log file that states the gap; it stands at `offset`. */
+  readonly markerBytes: number
+}
+
+/** The exact totals of one stream of a run. */
+export interface StreamTotals {
+  /** Bytes that the command printed, kept or not. */
+  readonly bytes: number
+  /** Line feeds, plus one where the last line is unfinished. */
+  readonly lines: number
+  readonly droppedBytes: number
+  readonly gap: Gap | null
+}
+
+/** A process by what cannot be reused: its pid and its start time (clock ticks since boot on Linux, text elsewhere). */
+export interface ProcessIdentity {
+  readonly pid: number
+  readonly startTime: string
+}
+
+/** A process that a run left behind. */
+export interface Leftover {
+  readonly pid: number
+  readonly name: string
+}
+
+/** What is stored of a run. Everything in it may be shown: secrets are masked before it is made. */
+export interface RunRecord {
+  readonly id: string
+  readonly state: RunState
+  /** The command as a person would type it; of a script, its text. At most 4,096 bytes. */
+  readonly command: string
+  /** `null` for argv, else the name of the runtime of the script. */
+  readonly runtime: string | null
+  readonly purpose: string | null
+  /** Absolute, on the machine where the command ran. */
+  readonly cwd: string
+  readonly branch: string | null
+  /** ISO 8601, UTC. For people; order and durations never depend on them. */
+  readonly startedAt: string
+  readonly endedAt: string | null
+  /** Monotonic. */
+  readonly durationMs: number | null
+  readonly outcome: Outcome | null
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly details: Readonly<Record<string, unknown>> } | null
+  readonly stdout: StreamTotals
+  readonly stderr: StreamTotals
+  readonly leftovers: readonly Leftover[]
+  readonly warnings: readonly string[]
+  /** The process that holds the run, and the first process of the command once it runs. */
+  readonly holder: ProcessIdentity
+  readonly process: ProcessIdentity | null
+  readonly pinned: boolean
+}
+
+/** Failing means: not a clean end with exit code 0, and not still running. */
+export function isFailing(record: Pick<RunRecord, 'state' | 'outcome'>): boolean {
+  if (record.state === 'running') return false
+  return !(record.state === 'ended' && record.outcome?.kind === 'exited' && record.outcome.exitCode === 0)
+}
+
+export const emptyTotals: StreamTotals = { bytes: 0, lines: 0, droppedBytes: 0, gap: null }

@@ -1,0 +1,67 @@
+import type { RunRecord } from './run.ts'
+
+/** What `runs` filters by. Every part that is given must hold. */
+export interface RunFilter {
+  /** Substring, case folded, of id, purpose or command. */
+  readonly query?: string | undefined
+  readonly failing?: boolean | undefined
+  readonly running?: boolean | undefined
+  readonly runtime?: string | undefined
+  /** Only runs that started at or after this time, milliseconds since the epoch. */
+  readonly sinceMs?: number | undefined
+  readonly limit: number
+}
+
+export const noteCategories = ['architecture', 'convention', 'gotcha', 'preference', 'environment', 'pattern'] as const
+export type NoteCategory = (typeof noteCategories)[number]
+
+/** A durable fact about a project. */
+export interface Note {
+  readonly id: string
+  readonly category: NoteCategory
+  /** One line, masked. */
+  readonly text: string
+  /** 0 to 1. */
+  readonly confidence: number
+  readonly createdAt: string
+}
+
+/**
+ * The index of runs and notes. Any number of processes may use one store at once. The run folders hold the same records
+ * as files, so a lost store can be made again from them; a method rejects with `unavailable` or `failed_precondition`
+ * when the store cannot be used, and callers go on without it.
+ */
+export interface Store {
+  /** Adds the record of a run that is about to start. Its place in the order of runs is fixed here, not by any clock. */
+  begin(record: RunRecord): Promise<void>
+  /** Replaces the record of a run; adds it where `begin` could not. The place in the order stays. */
+  finish(record: RunRecord): Promise<void>
+  find(id: string): Promise<RunRecord | undefined>
+  /** Ids that begin with `prefix`, newest first. */
+  idsWithPrefix(prefix: string, limit: number): Promise<readonly string[]>
+  /** Newest first. */
+  list(filter: RunFilter): Promise<readonly RunRecord[]>
+  count(): Promise<{ readonly runs: number; readonly failing: number }>
+  setPinned(id: string, pinned: boolean): Promise<void>
+  /** Removes runs and what is indexed of them. Unknown ids are passed over. */
+  remove(ids: readonly string[]): Promise<void>
+
+  /** Makes the tokens of a run findable; `whole` says whether they cover its whole output. Replaces what was there. */
+  index(id: string, tokens: string, whole: boolean): Promise<void>
+  /** Ended runs whose output was never indexed, newest first. */
+  listUnindexed(limit: number): Promise<readonly string[]>
+  /**
+   * Runs that may hold all of the tokens, newest first: those whose index has them, and those whose index is not whole.
+   * An entry of `tokens` is a whole token, or the beginning of one where it ends with `*`. Empty: every run.
+   */
+  candidates(tokens: readonly string[], filter: RunFilter): Promise<readonly RunRecord[]>
+
+  addNote(note: Note): Promise<void>
+  /** Newest first. */
+  listNotes(): Promise<readonly Note[]>
+  /** False where there was no such note. */
+  removeNote(id: string): Promise<boolean>
+
+  /** Harmless when called twice. */
+  close(): Promise<void>
+}
