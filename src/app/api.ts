@@ -121,7 +121,10 @@ export interface RunsInput {
   readonly limit?: number | undefined
 }
 
-export type RunSummary = Pick<RunRecord, 'id' | 'state' | 'outcome' | 'durationMs' | 'command' | 'runtime' | 'purpose' | 'cwd' | 'branch' | 'startedAt' | 'pinned'> & {
+export type RunSummary = Pick<
+  RunRecord,
+  'id' | 'state' | 'outcome' | 'durationMs' | 'command' | 'runtime' | 'purpose' | 'cwd' | 'branch' | 'startedAt' | 'pinned'
+> & {
   readonly failing: boolean
   readonly outputBytes: number
 }

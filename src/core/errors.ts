@@ -34,10 +34,7 @@ export function shown(value: unknown): string {
 
 /** One row per situation: its code and its sentence. `details.reason` carries the key. */
 const reasons = {
-  invalid: reason<{ field: string; value: unknown; accepted: string }>(
-    'invalid_argument',
-    (f) => `${f.field} is ${shown(f.value)}; accepted: ${f.accepted}`,
-  ),
+  invalid: reason<{ field: string; value: unknown; accepted: string }>('invalid_argument', (f) => `${f.field} is ${shown(f.value)}; accepted: ${f.accepted}`),
   unknown_option: reason<{ option: string; command: string; suggestion?: string | undefined }>(
     'invalid_argument',
     (f) => `${f.command} has no option ${f.option}${f.suggestion ? `; did you mean ${f.suggestion}?` : ''} (see holdfast ${f.command} --help)`,
@@ -46,7 +43,10 @@ const reasons = {
     'invalid_argument',
     (f) => `there is no command ${shown(f.command)}${f.suggestion ? `; did you mean ${f.suggestion}?` : ''} (see holdfast --help)`,
   ),
-  invalid_config: reason<{ problems: readonly string[] }>('invalid_argument', (f) => `the configuration cannot be used:\n${f.problems.map((p) => `  ${p}`).join('\n')}`),
+  invalid_config: reason<{ problems: readonly string[] }>(
+    'invalid_argument',
+    (f) => `the configuration cannot be used:\n${f.problems.map((p) => `  ${p}`).join('\n')}`,
+  ),
   disabled: reason<{ where: string }>('failed_precondition', (f) => `Holdfast is turned off here by "enabled": false in ${f.where}`),
   cwd_missing: reason<{ cwd: string }>('not_found', (f) => `the working directory ${f.cwd} does not exist; nothing was started`),
   cwd_not_directory: reason<{ cwd: string }>('failed_precondition', (f) => `the working directory ${f.cwd} is not a directory; nothing was started`),
@@ -70,7 +70,10 @@ const reasons = {
   start_failed: reason<{ program: string; errno: string }>('unavailable', (f) => `${shown(f.program)} could not be started (${f.errno}); nothing ran`),
   canceled_before_start: reason<Record<never, never>>('failed_precondition', () => 'canceled before the command was started; nothing ran'),
   run_not_found: reason<{ run: string }>('not_found', (f) => `there is no run ${shown(f.run)}; accepted: a run id, a unique prefix of one, or "last"`),
-  run_ambiguous: reason<{ run: string; matches: readonly string[] }>('conflict', (f) => `${shown(f.run)} is the beginning of several runs: ${f.matches.join(', ')}`),
+  run_ambiguous: reason<{ run: string; matches: readonly string[] }>(
+    'conflict',
+    (f) => `${shown(f.run)} is the beginning of several runs: ${f.matches.join(', ')}`,
+  ),
   run_ended: reason<{ run: string }>('failed_precondition', (f) => `run ${f.run} has ended; there is nothing to stop`),
   output_missing: reason<{ run: string; stream: string }>('not_found', (f) => `the ${f.stream} of run ${f.run} is no longer on disk`),
   note_not_found: reason<{ note: string }>('not_found', (f) => `there is no note ${shown(f.note)}`),

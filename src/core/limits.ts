@@ -80,7 +80,19 @@ export function parseDuration(field: string, text: string): number {
   return requirePositive(field, Number.isNaN(ms) ? text : ms > 0 ? ms : text, durationForm)
 }
 
-const sizeUnits: Record<string, number> = { '': 1, b: 1, k: 1024, kb: 1000, kib: 1024, m: 1024 ** 2, mb: 1e6, mib: 1024 ** 2, g: 1024 ** 3, gb: 1e9, gib: 1024 ** 3 }
+const sizeUnits: Record<string, number> = {
+  '': 1,
+  b: 1,
+  k: 1024,
+  kb: 1000,
+  kib: 1024,
+  m: 1024 ** 2,
+  mb: 1e6,
+  mib: 1024 ** 2,
+  g: 1024 ** 3,
+  gb: 1e9,
+  gib: 1024 ** 3,
+}
 
 /** Reads `65536`, `64KiB`, `10MB` as bytes. */
 export function parseSize(field: string, text: string): number {

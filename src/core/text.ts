@@ -59,10 +59,7 @@ const anyControl = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 /** Removes escape sequences (colours, cursor, titles, clipboard) and other control characters; keeps tab, line feed and carriage return. NUL becomes U+FFFD. */
 export function stripControls(text: string): string {
   if (!anyControl.test(text)) return text
-  return text
-    .replace(escapes, '')
-    .replaceAll('\u0000', '\ufffd')
-    .replace(controls, '')
+  return text.replace(escapes, '').replaceAll('\u0000', '\ufffd').replace(controls, '')
 }
 
 /**
