@@ -1,0 +1,140 @@
+import {
+  array,
+  boolean,
+  check,
+  finite,
+  type GenericSchema,
+  instance,
+  integer,
+  maxValue,
+  minValue,
+  number,
+  picklist,
+  pipe,
+  record,
+  type StrictObjectSchema,
+  string,
+  transform,
+  union,
+} from 'valibot'
+
+/**
+ * The kinds of input fields. Each surface writes a kind in its own way: a duration is `30s` on the command line and a
+ * number of milliseconds elsewhere.
+ *
+ * In every schema here the message is what is accepted, since `parseInput` puts it into the one sentence of `invalid`.
+ */
+export type FieldKind = 'text' | 'duration' | 'size' | 'number' | 'flag' | 'choice' | 'list' | 'map'
+
+interface FieldFacts {
+  readonly kind: FieldKind
+  readonly accepted: string
+  readonly choices?: readonly string[]
+  /** As people read it, `10m`; shown by help. */
+  readonly default?: string
+}
+
+export interface Field extends FieldFacts {
+  readonly name: string
+  readonly description: string
+  readonly required: boolean
+}
+
+export type InputEntries = Record<string, GenericSchema>
+export type InputSchema = StrictObjectSchema<InputEntries, undefined>
+
+interface Extra {
+  readonly accepted?: string
+  readonly default?: string
+  readonly choices?: readonly string[]
+}
+
+interface Described {
+  readonly field: FieldFacts & { readonly description: string }
+}
+
+const described = <S extends GenericSchema>(schema: S, kind: FieldKind, about: string, accepted: string, extra: Extra = {}): S & Described =>
+  Object.assign(schema, { field: { description: about, ...extra, kind, accepted } })
+
+const noNul = (text: string): boolean => !text.includes('\0')
+
+/** Text without NUL, which no program can be given. */
+export function text(about: string, extra: Extra = {}) {
+  const accepted = extra.accepted ?? 'text without NUL'
+  return described(pipe(string(accepted), check(noNul, 'text without NUL')), 'text', about, accepted, extra)
+}
+
+/** Text that is read as it is, NUL included. */
+export function content(about: string) {
+  return described(union([string(), instance(Uint8Array)], 'text'), 'text', about, 'text')
+}
+
+/** Text of any kind that is only read, never handed to a program. */
+export function anyText(about: string) {
+  return described(string('text'), 'text', about, 'text')
+}
+
+/** Milliseconds. That it is positive and not too long is checked with the limits, where the ceiling is known. */
+export function duration(about: string, extra: Extra = {}) {
+  const accepted = 'a positive number of milliseconds'
+  return described(pipe(number(accepted), finite(accepted)), 'duration', about, accepted, extra)
+}
+
+/** Milliseconds from 0. */
+export function waiting(about: string, extra: Extra = {}) {
+  const accepted = 'a number of milliseconds from 0'
+  return described(pipe(number(accepted), finite(accepted), minValue(0, accepted)), 'duration', about, accepted, extra)
+}
+
+/** Bytes; checked with the limits. */
+export function size(about: string, accepted: string, extra: Extra = {}) {
+  return described(pipe(number(accepted), finite(accepted)), 'size', about, accepted, extra)
+}
+
+export function whole(about: string, min: number, what: string, extra: Extra = {}) {
+  const accepted = `a whole number${what === '' ? '' : ` of ${what}`} from ${min}`
+  return described(
+    pipe(number(accepted), integer(accepted), minValue(min, accepted), maxValue(Number.MAX_SAFE_INTEGER, accepted)),
+    'number',
+    about,
+    accepted,
+    extra,
+  )
+}
+
+export function fraction(about: string, extra: Extra = {}) {
+  const accepted = 'a number from 0 to 1'
+  return described(pipe(number(accepted), minValue(0, accepted), maxValue(1, accepted)), 'number', about, accepted, extra)
+}
+
+export function flag(about: string) {
+  return described(boolean('true or false'), 'flag', about, 'true or false')
+}
+
+export function choice<const T extends readonly string[]>(about: string, values: T, extra: Extra = {}) {
+  const accepted = values.join(', ')
+  return described(picklist(values, accepted), 'choice', about, accepted, { ...extra, choices: values })
+}
+
+/** A choice that is also understood when it is written in another way; `spell` leads there. */
+export function spelledChoice<const T extends readonly string[]>(about: string, values: T, spell: (written: string) => string, extra: Extra = {}) {
+  const accepted = extra.accepted ?? values.join(', ')
+  return described(pipe(string(accepted), transform(spell), picklist(values, accepted)), 'choice', about, accepted, { ...extra, choices: values })
+}
+
+export function list(about: string, accepted: string) {
+  return described(pipe(array(pipe(string(accepted), check(noNul, accepted)), accepted)), 'list', about, accepted)
+}
+
+export function map(about: string, accepted: string) {
+  return described(record(string(accepted), string(accepted), accepted), 'map', about, accepted)
+}
+
+/** The fields of an input, in the order of their declaration. */
+export function fieldsOf(schema: InputSchema): Field[] {
+  return Object.entries(schema.entries).map(([name, entry]) => {
+    const wrapped = (entry as { wrapped?: GenericSchema }).wrapped
+    const { field } = (wrapped ?? entry) as GenericSchema & Described
+    return { name, required: wrapped === undefined, ...field }
+  })
+}

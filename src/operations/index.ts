@@ -1,0 +1,40 @@
+import { config } from './config.ts'
+import { digest } from './digest.ts'
+import { doctor } from './doctor.ts'
+import { exec } from './exec.ts'
+import { gc } from './gc.ts'
+import { noteAdd, noteList, noteRemove } from './notes.ts'
+import type { Operation } from './operation.ts'
+import { output } from './output.ts'
+import { pin, unpin } from './pin.ts'
+import { resume } from './resume.ts'
+import { runs } from './runs.ts'
+import { search } from './search.ts'
+import { show } from './show.ts'
+import { snapshot } from './snapshot.ts'
+import { stop } from './stop.ts'
+import { wait } from './wait.ts'
+
+/** Every operation, in the order of help. */
+export const operations: readonly Operation[] = [
+  exec,
+  wait,
+  stop,
+  runs,
+  show,
+  output,
+  search,
+  digest,
+  snapshot,
+  resume,
+  noteAdd,
+  noteList,
+  noteRemove,
+  pin,
+  unpin,
+  gc,
+  doctor,
+  config,
+]
+
+export { config, digest, doctor, exec, gc, noteAdd, noteList, noteRemove, output, pin, resume, runs, search, show, snapshot, stop, unpin, wait }
