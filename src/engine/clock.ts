@@ -1,0 +1,62 @@
+import { maxTimerMs } from '../core/limits.ts'
+
+/** Monotonic time in milliseconds and a timer; driven by hand in tests. */
+export interface Clock {
+  now(): number
+  /** Calls back once after `ms`; the result cancels. */
+  after(ms: number, call: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  // Not Date: the wall clock may jump by hours.
+  now: () => performance.now(),
+  after(ms, call) {
+    const timer = setTimeout(call, Math.min(Math.max(0, ms), maxTimerMs))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Calls back at the deadline, also when it is further away than one timer can reach. */
+export function atDeadline(clock: Clock, deadline: number, call: () => void): () => void {
+  let cancel = (): void => {}
+  const arm = (): void => {
+    const left = deadline - clock.now()
+    cancel = left <= 0 ? clock.after(0, call) : clock.after(Math.min(left, maxTimerMs), arm)
+  }
+  arm()
+  return () => cancel()
+}
+
+/** Calls back when `touch` was not called for `ms`. Re-armed lazily: a busy command costs no timers. */
+export function whenIdle(clock: Clock, ms: number, call: (silentMs: number) => void): { touch(): void; cancel(): void } {
+  let last = clock.now()
+  let cancel = (): void => {}
+  const arm = (wait: number): void => {
+    cancel = atDeadline(clock, clock.now() + wait, () => {
+      const silent = clock.now() - last
+      if (silent >= ms) call(silent)
+      else arm(ms - silent)
+    })
+  }
+  arm(ms)
+  return {
+    touch() {
+      last = clock.now()
+    },
+    cancel: () => cancel(),
+  }
+}
+
+/** Resolves after `ms`, or as soon as the signal aborts. */
+export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const done = (): void => {
+      cancel()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const cancel = clock.after(ms, done)
+    signal?.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,155 @@
+import { TextDecoder } from 'node:util'
+import type { LogPlan, Running, Session } from '../core/backend.ts'
+import { type ExecutionPlan, type StreamName, streamNames } from '../core/command.ts'
+import { type Outcome, toOutcome } from '../core/outcome.ts'
+import type { Leftover, StreamTotals } from '../core/run.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { type LogWriter, openLogWriter } from './output.ts'
+import { watch } from './settle.ts'
+
+/** A chunk as it is handed to a listener: the bytes, and the same as text with no character cut. */
+export interface Delivery {
+  readonly stream: StreamName
+  readonly bytes: Uint8Array
+  readonly text: string
+}
+
+export interface ExecuteRequest {
+  readonly session: Session
+  readonly plan: ExecutionPlan
+  readonly logs: LogPlan
+  readonly signal?: AbortSignal | undefined
+  /** Gets what is printed until the run is settled; may throw or be slow without harm. */
+  readonly onOutput?: ((chunk: Delivery) => void) | undefined
+  readonly clock?: Clock | undefined
+}
+
+export interface Executed {
+  readonly outcome: Outcome
+  readonly durationMs: number
+  readonly stdout: StreamTotals
+  readonly stderr: StreamTotals
+  readonly leftovers: readonly Leftover[]
+  readonly notes: readonly string[]
+}
+
+/** A run that has started. */
+export interface Execution {
+  readonly running: Running
+  readonly finished: Promise<Executed>
+  /** What is known right now. */
+  progress(): { elapsedMs: number; stdout: StreamTotals; stderr: StreamTotals; lastBytes: Uint8Array }
+}
+
+/**
+ * Starts the command and sees it to its end: logs on disk as bytes come, limits, kill, drain. Rejects with a
+ * HoldfastError when nothing was started; `finished` never rejects.
+ */
+export async function execute(request: ExecuteRequest): Promise<Execution> {
+  const { session, plan, logs, signal, clock = systemClock } = request
+  const startedAt = clock.now()
+  const writers = { stdout: openLogWriter(logs.stdout, logs.maxBytes), stderr: openLogWriter(logs.stderr, logs.maxBytes) }
+  const running = await session.start(plan.command, logs).catch((error: unknown) => {
+    for (const stream of streamNames) writers[stream].finish()
+    throw error
+  })
+  let latest: StreamName = 'stdout'
+  const deliver = createDelivery(request.onOutput)
+
+  let outputOver = (): void => {}
+  const outputEnded = new Promise<void>((resolve) => {
+    outputOver = resolve
+  })
+  const watching = watch({ running, limits: plan.limits, leftovers: plan.leftovers, signal, clock, outputEnded })
+  const pumped = pump()
+
+  async function pump(): Promise<void> {
+    try {
+      for await (const { stream, bytes } of running.output) {
+        // Recorded first, then delivered: a listener cannot cost a byte.
+        writers[stream].write(bytes)
+        latest = stream
+        watching.touch()
+        if (!watching.cut()) deliver.push(stream, bytes)
+      }
+    } finally {
+      outputOver()
+    }
+  }
+
+  feed(running, plan.stdin)
+  const finished = (async (): Promise<Executed> => {
+    const ending = await watching.settled
+    await pumped.catch(() => {})
+    const durationMs = clock.now() - startedAt
+    if (!watching.cut()) deliver.end()
+    const stdout = writers.stdout.finish()
+    const stderr = writers.stderr.finish()
+    return {
+      outcome: toOutcome(ending.cut, ending.status),
+      durationMs,
+      stdout,
+      stderr,
+      leftovers: ending.leftovers,
+      notes: [...ending.notes, ...logFailures(writers), ...deliver.notes()],
+    }
+  })()
+
+  return {
+    running,
+    finished,
+    progress: () => ({
+      elapsedMs: clock.now() - startedAt,
+      stdout: writers.stdout.totals(),
+      stderr: writers.stderr.totals(),
+      lastBytes: writers[latest].recent(),
+    }),
+  }
+}
+
+const inputChunkBytes = 64 * 1024
+
+function feed(running: Running, stdin: Uint8Array | undefined): void {
+  if (!stdin) return
+  void (async () => {
+    for (let at = 0; at < stdin.length; at += inputChunkBytes) await running.write(stdin.subarray(at, at + inputChunkBytes))
+    await running.endInput()
+  })()
+}
+
+function logFailures(writers: Readonly<Record<StreamName, LogWriter>>): string[] {
+  return streamNames.flatMap((stream) => {
+    const why = writers[stream].failure()
+    return why ? [`the log of ${stream} could not be written to its end (${why}); ${writers[stream].totals().droppedBytes} bytes are missing`] : []
+  })
+}
+
+// A byte order mark is output like any other.
+const newDecoder = (): TextDecoder => new TextDecoder('utf-8', { ignoreBOM: true })
+
+function createDelivery(listener: ExecuteRequest['onOutput']) {
+  const decoders: Record<StreamName, TextDecoder> = { stdout: newDecoder(), stderr: newDecoder() }
+  let failures = 0
+  let firstFailure = ''
+  function call(chunk: Delivery): void {
+    try {
+      listener?.(chunk)
+    } catch (error) {
+      if (failures === 0) firstFailure = error instanceof Error ? error.message : String(error)
+      failures += 1
+    }
+  }
+  return {
+    push(stream: StreamName, bytes: Uint8Array): void {
+      if (listener) call({ stream, bytes, text: decoders[stream].decode(bytes, { stream: true }) })
+    },
+    end(): void {
+      if (!listener) return
+      for (const stream of streamNames) {
+        const text = decoders[stream].decode()
+        if (text) call({ stream, bytes: new Uint8Array(), text })
+      }
+    },
+    notes: (): string[] => (failures > 0 ? [`the output listener failed ${failures} times, first with: ${firstFailure}`] : []),
+  }
+}

@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import type { Readable, Writable } from 'node:stream'
+import type { ProcessIdentity } from '../core/run.ts'
+import { identifyChild } from './identity.ts'
+import { type OpenPipe, openInputPipe, openOutputPipe } from './pipes.ts'
+
+export interface LaunchRequest {
+  readonly argv: readonly [string, ...string[]]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin: 'none' | 'open'
+}
+
+/** A program that runs as the leader of its own session and group. */
+export interface Launched {
+  readonly identity: ProcessIdentity
+  readonly stdout: Readable
+  readonly stderr: Readable
+  /** Present when `stdin` is `open`. */
+  readonly stdin: Writable | undefined
+  readonly exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  /** True until the first process has been waited for: as long, its pid and group id cannot belong to anybody else. */
+  unreaped(): boolean
+}
+
+/**
+ * Starts a program. Resolves once it runs; rejects with the system's error (`code`: ENOENT, EACCES, E2BIG …) when it
+ * never did. Nothing but the three standard descriptors reaches it.
+ */
+export async function launch(request: LaunchRequest): Promise<Launched> {
+  const [program, ...args] = request.argv
+  const pipes = await openPipes(request.stdin)
+  let child: ChildProcess
+  try {
+    child = spawn(program, args, {
+      cwd: request.cwd,
+      env: request.env,
+      detached: true,
+      stdio: [pipes.stdin?.theirs ?? (request.stdin === 'open' ? 'pipe' : 'ignore'), pipes.stdout?.theirs ?? 'pipe', pipes.stderr?.theirs ?? 'pipe'],
+    })
+  } catch (error) {
+    closePipes(pipes)
+    throw error
+  }
+  for (const pipe of [pipes.stdin, pipes.stdout, pipes.stderr]) if (pipe) closeSync(pipe.theirs)
+  const pid = child.pid
+  if (pid === undefined) {
+    const error = await new Promise((resolve) => child.once('error', resolve))
+    for (const pipe of [pipes.stdin, pipes.stdout, pipes.stderr]) pipe?.ours.destroy()
+    throw error
+  }
+  let reaped = false
+  // A child that has started emits `error` only for a failed kill of Node's own, which is never used.
+  child.on('error', () => {})
+  const exit = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('exit', (code, signal) => {
+      reaped = true
+      resolve({ code, signal })
+    })
+  })
+  const stdin = pipes.stdin?.ours ?? child.stdin ?? undefined
+  return {
+    identity: identifyChild(pid),
+    stdout: (pipes.stdout?.ours ?? child.stdout) as Readable,
+    stderr: (pipes.stderr?.ours ?? child.stderr) as Readable,
+    stdin: request.stdin === 'open' ? stdin : undefined,
+    exit,
+    unreaped: () => !reaped,
+  }
+}
+
+interface Pipes {
+  readonly stdin: OpenPipe | undefined
+  readonly stdout: OpenPipe | undefined
+  readonly stderr: OpenPipe | undefined
+}
+
+async function openPipes(stdin: 'none' | 'open'): Promise<Pipes> {
+  const stdout = await openOutputPipe()
+  const stderr = stdout && (await openOutputPipe())
+  return { stdout, stderr, stdin: stdin === 'open' && stderr ? await openInputPipe() : undefined }
+}
+
+function closePipes(pipes: Pipes): void {
+  for (const pipe of [pipes.stdin, pipes.stdout, pipes.stderr]) {
+    if (!pipe) continue
+    closeSync(pipe.theirs)
+    pipe.ours.destroy()
+  }
+}
+
+/**
+ * Starts a program that outlives this one: own session, no shared descriptors but what is said here. Its standard input
+ * gets `input`, its standard output is read up to the first line, its standard error goes to the file `errors`.
+ * Resolves to that line; rejects when the program ends, or `timeoutMs` pass, before one came.
+ */
+export function launchDetached(request: {
+  argv: readonly [string, ...string[]]
+  cwd: string
+  env: Readonly<Record<string, string | undefined>>
+  input: string
+  errors: string
+  timeoutMs: number
+}): Promise<string> {
+  const [program, ...args] = request.argv
+  const errors = openSync(request.errors, 'a', 0o600)
+  const child = spawn(program, args, { cwd: request.cwd, env: request.env, detached: true, stdio: ['pipe', 'pipe', errors] })
+  closeSync(errors)
+  const stdin = child.stdin as Writable
+  const stdout = child.stdout as Readable
+  return new Promise<string>((resolve, reject) => {
+    let text = ''
+    const timer = setTimeout(() => settle(new Error(`no answer within ${request.timeoutMs} ms`)), request.timeoutMs)
+    const settle = (result: string | Error): void => {
+      clearTimeout(timer)
+      stdout.destroy()
+      stdin.destroy()
+      child.unref()
+      if (typeof result === 'string') resolve(result)
+      else reject(result)
+    }
+    child.once('error', settle)
+    child.once('exit', (code, signal) => settle(new Error(`it ended at once (${signal ?? `exit ${code}`})`)))
+    stdout.setEncoding('utf8')
+    stdout.on('data', (chunk: string) => {
+      text += chunk
+      const end = text.indexOf('\n')
+      if (end !== -1) settle(text.slice(0, end))
+    })
+    stdin.on('error', () => {})
+    stdin.end(request.input)
+  })
+}

@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/**
+ * Real pipes for commands. Node gives its children sockets, and a socket cannot be opened again by its name, so
+ * `echo text > /dev/stderr` fails in a child of Node. A named pipe can, and it is made by a program that every POSIX
+ * system has. Making one costs a process, so they are made in batches that all Holdfast processes of a user share:
+ * one is taken by renaming it, which only one taker can do, and is unlinked as soon as both ends are open.
+ */
+
+const batch = 32
+const run = promisify(execFile)
+
+/** An open pipe: `ours` belongs to this process, `theirs` is for the child and is closed here after the start. */
+export interface OpenPipe {
+  readonly ours: Socket
+  readonly theirs: number
+}
+
+let folder: string | undefined | false
+
+/** The private folder of the batches, or undefined where there can be none. */
+function pipeFolder(): string | undefined {
+  if (folder !== undefined) return folder || undefined
+  const uid = process.getuid?.() ?? 0
+  const path = join(tmpdir(), `holdfast-${uid}`)
+  folder = false
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch {
+    // It is there already, or cannot be made; the check below decides.
+  }
+  try {
+    const stat = lstatSync(path)
+    // A folder that somebody else could have prepared is not used: who can swap a pipe can read the output.
+    if (stat.isDirectory() && stat.uid === uid && (stat.mode & 0o077) === 0) folder = path
+  } catch {
+    // Sockets serve instead.
+  }
+  return folder || undefined
+}
+
+const prefix = 'pipe-'
+
+function take(path: string): string | undefined {
+  for (const name of readdirSync(path)) {
+    if (!name.startsWith(prefix)) continue
+    const taken = join(path, `taken-${process.pid}-${name.slice(prefix.length)}`)
+    try {
+      renameSync(join(path, name), taken)
+      return taken
+    } catch {
+      // Another process was quicker.
+    }
+  }
+  return undefined
+}
+
+let refilling: Promise<void> | undefined
+
+async function refill(path: string): Promise<void> {
+  refilling ??= (async () => {
+    sweep(path)
+    const tag = randomBytes(6).toString('hex')
+    const making = Array.from({ length: batch }, (_, i) => join(path, `new-${tag}-${i}`))
+    await run('mkfifo', ['-m', '600', ...making], { timeout: 5_000, env: { PATH: '/usr/bin:/bin' } })
+    making.forEach((name, i) => {
+      renameSync(name, join(path, `${prefix}${tag}-${i}`))
+    })
+  })().finally(() => {
+    refilling = undefined
+  })
+  await refilling
+}
+
+const staleMs = 60 * 60_000
+
+// Between taking a pipe and unlinking it a process may be killed; what is an hour old belongs to nobody any more.
+function sweep(path: string): void {
+  for (const name of readdirSync(path)) {
+    if (name.startsWith(prefix)) continue
+    const file = join(path, name)
+    const stat = lstatSync(file, { throwIfNoEntry: false })
+    if (stat?.isFIFO() && Date.now() - stat.mtimeMs > staleMs) rmSync(file, { force: true })
+  }
+}
+
+async function takeNamedPipe(): Promise<string | undefined> {
+  const path = pipeFolder()
+  if (!path) return undefined
+  try {
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      const taken = take(path)
+      if (taken) return taken
+      await refill(path)
+    }
+  } catch {
+    // No mkfifo, or a file system without named pipes: sockets serve instead, and the capabilities say so.
+    folder = false
+  }
+  return undefined
+}
+
+/** A pipe from the child to us, or undefined where none can be made. */
+export async function openOutputPipe(): Promise<OpenPipe | undefined> {
+  const path = await takeNamedPipe()
+  if (!path) return undefined
+  try {
+    // Without O_NONBLOCK the first open of a named pipe waits for the other end; the child's end must block later on.
+    const ours = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const theirs = openSync(path, constants.O_WRONLY)
+    return { ours: new Socket({ fd: ours, readable: true, writable: false }), theirs }
+  } finally {
+    unlinkSync(path)
+  }
+}
+
+/** A pipe from us to the child, or undefined where none can be made. */
+export async function openInputPipe(): Promise<OpenPipe | undefined> {
+  const path = await takeNamedPipe()
+  if (!path) return undefined
+  try {
+    // Opened for both first, so that neither of the two real ends has to wait for the other.
+    const both = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+    const theirs = openSync(path, constants.O_RDONLY)
+    const ours = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    closeSync(both)
+    return { ours: new Socket({ fd: ours, readable: false, writable: true }), theirs }
+  } finally {
+    unlinkSync(path)
+  }
+}
+
+/** Whether commands get real pipes here. */
+export async function canMakePipes(): Promise<boolean> {
+  const path = await takeNamedPipe()
+  if (!path) return false
+  unlinkSync(path)
+  return true
+}

@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import type { Leftover, ProcessIdentity } from '../core/run.ts'
+import { type ProcessStat, readStat, signalProcess } from './identity.ts'
+
+/** The variable that marks every process of a run; nested runs append their id: `outer/inner`. */
+export const markVariable = 'HOLDFAST_RUN'
+
+/** What tells the processes of one run from all others. */
+export interface TreeKey {
+  /** The first process: leader of the group, or a group that is empty by now. */
+  readonly leader: ProcessIdentity
+  readonly mark: string
+}
+
+/**
+ * The living processes of a run, the first one included: members of its group, and those that left the group
+ * (setsid, double fork) but carry its mark. What cleared its environment and left the group is not found.
+ */
+export async function findTree(key: TreeKey): Promise<ProcessStat[]> {
+  return process.platform === 'linux' ? scanProc(key) : askPs(key)
+}
+
+function scanProc(key: TreeKey): ProcessStat[] {
+  const found: ProcessStat[] = []
+  for (const pid of candidates(key.leader.pid)) {
+    const stat = readStat(pid)
+    if (!stat || stat.zombie || startedBefore(stat.startTime, key.leader.startTime)) continue
+    if (stat.group === key.leader.pid || carriesMark(pid, key.mark)) found.push(stat)
+  }
+  return found
+}
+
+/** Descendants have a higher pid than the first process as long as pids have not wrapped around since. */
+function candidates(leader: number): number[] {
+  const pids: number[] = []
+  let wrapped = true
+  try {
+    const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1))
+    wrapped = !(last >= leader)
+  } catch {
+    // Without the last pid every process is a candidate.
+  }
+  for (const name of readdirSync('/proc')) {
+    const code = name.charCodeAt(0)
+    if (code < 48 || code > 57) continue
+    const pid = Number(name)
+    if (wrapped || pid >= leader) pids.push(pid)
+  }
+  return pids
+}
+
+function startedBefore(a: string, b: string): boolean {
+  return Number(a.split(':')[1]) < Number(b.split(':')[1])
+}
+
+const needle = Buffer.from(`${markVariable}=`)
+
+function carriesMark(pid: number, mark: string): boolean {
+  let environ: Buffer
+  try {
+    environ = readFileSync(`/proc/${pid}/environ`)
+  } catch {
+    return false
+  }
+  for (let at = environ.indexOf(needle); at !== -1; at = environ.indexOf(needle, at + 1)) {
+    if (at > 0 && environ[at - 1] !== 0) continue
+    const end = environ.indexOf(0, at)
+    const value = environ.toString('latin1', at + needle.length, end === -1 ? environ.length : end)
+    if (value.split('/').includes(mark)) return true
+  }
+  return false
+}
+
+const run = promisify(execFile)
+
+async function askPs(key: TreeKey): Promise<ProcessStat[]> {
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,pgid=,stat=,lstart=,comm='], { timeout: 5_000, env: { LC_ALL: 'C', PATH: '/bin:/usr/bin' } })
+  const found: ProcessStat[] = []
+  for (const line of stdout.split('\n')) {
+    const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\w+\s+\w+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(line)
+    if (!match || Number(match[2]) !== key.leader.pid || match[3]?.startsWith('Z')) continue
+    found.push({ pid: Number(match[1]), group: Number(match[2]), zombie: false, startTime: match[4] as string, name: match[5] as string })
+  }
+  return found
+}
+
+/**
+ * Sends a signal to every process of a run. `leaderUnreaped` says that the first process has not been waited for yet,
+ * so that its group id cannot have been given to strangers. Resolves to whether any process got it.
+ */
+export async function signalTree(key: TreeKey, signal: NodeJS.Signals, leaderUnreaped: boolean): Promise<boolean> {
+  let delivered = false
+  if (leaderUnreaped) {
+    try {
+      process.kill(-key.leader.pid, signal)
+      delivered = true
+    } catch {
+      // The group is empty or not ours any more; members that left it are looked for below.
+    }
+  }
+  for (const member of await findTree(key)) {
+    if (delivered && member.group === key.leader.pid && leaderUnreaped) continue
+    if (signalProcess(member, signal)) delivered = true
+  }
+  return delivered
+}
+
+export function toLeftovers(members: readonly ProcessStat[]): Leftover[] {
+  return members.map(({ pid, name }) => ({ pid, name }))
+}
