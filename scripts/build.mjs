@@ -1,0 +1,156 @@
+// Bundles src/ into dist/. Flags: --types also emits declarations; --prune also deletes chunks of earlier builds.
+//
+// A start that runs meanwhile, or a second build, never sees a half-written dist: chunks are named by their content and are
+// put in place first, then each entry replaces its predecessor by one rename. Chunks of earlier builds stay for a while,
+// because a server that was started from them may load one late.
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const dist = join(root, 'dist')
+const entries = { cli: 'src/surfaces/cli/main.ts', index: 'src/index.ts' }
+const keepChunksMs = 7 * 24 * 3_600_000
+const flags = new Set(process.argv.slice(2))
+const startedAt = performance.now()
+
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const sourcesAt = newestChange(['src', 'scripts', 'package.json', 'package-lock.json'].map((name) => join(root, name)))
+const present = Object.entries(entries).filter(([, file]) => existsSync(join(root, file)))
+for (const [name, file] of Object.entries(entries)) if (!existsSync(join(root, file))) say(`${name}: skipped, there is no ${file}`)
+mkdirSync(join(dist, 'chunks'), { recursive: true })
+
+const bundle = await build({
+  absWorkingDir: root,
+  entryPoints: Object.fromEntries(present),
+  outdir: dist,
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  minify: true,
+  legalComments: 'none',
+  external: ['@libsql/*'],
+  plugins: [quickLibsql()],
+  metafile: true,
+  write: false,
+  logLevel: 'warning',
+}).catch(() => process.exit(1))
+
+const chunks = bundle.outputFiles.filter(({ path }) => dirname(path) !== dist)
+const entryFiles = bundle.outputFiles.filter(({ path }) => dirname(path) === dist)
+for (const file of [...chunks, ...entryFiles]) place(file.path, finished(file))
+if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755)
+removeOldChunks(new Set(chunks.map(({ path }) => path)))
+if (flags.has('--types')) {
+  emitTypes()
+  place(join(dist, 'third-party-licenses.txt'), thirdPartyLicenses())
+}
+
+// The launcher builds again when a source is newer than this file. It carries the time of the sources that were read, a
+// little later because a time set here has less precision, so that a change made during the build counts as newer.
+place(join(dist, '.built'), `${version}\n`)
+const built = new Date(sourcesAt + 2)
+utimesSync(join(dist, '.built'), built, built)
+say(`built ${present.map(([name]) => `dist/${name}.js`).join(', ') || 'nothing'} in ${Math.round(performance.now() - startedAt)} ms`)
+
+/** Replaces the loader of libsql's native library; refuses to build when the driver no longer has the shape it replaces. */
+function quickLibsql() {
+  return {
+    name: 'quick-libsql',
+    setup(plugin) {
+      plugin.onLoad({ filter: /[\\/]node_modules[\\/]libsql[\\/]index\.js$/ }, ({ path }) => {
+        const loader = /const \{ load, currentTarget \}[\s\S]*?\nfunction requireNative\(\) \{[\s\S]*?\n\}\n/
+        const source = readFileSync(path, 'utf8')
+        if (!loader.test(source)) return { errors: [{ text: 'libsql no longer has the loader that scripts/build.mjs replaces' }] }
+        const replacement = `const { requireNative } = require(${JSON.stringify(join(root, 'scripts/libsql-native.cjs'))})\n`
+        return { contents: source.replace(loader, () => replacement), loader: 'js' }
+      })
+    },
+  }
+}
+
+/** The text of an output; parts that came from CommonJS get a `require`, which ES modules do not have. */
+function finished({ path, text }) {
+  const hashbang = path === join(dist, 'cli.js') ? '#!/usr/bin/env node\n' : ''
+  const needsRequire = /typeof require\b/.test(text)
+  const require = needsRequire ? "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" : ''
+  return `${hashbang}${require}${text.replace(/^#!.*\n/, '')}`
+}
+
+/** Writes a file under its name in one step. */
+function place(path, text) {
+  const draft = join(dist, `.draft-${process.pid}`)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(draft, text)
+  renameSync(draft, path)
+}
+
+function removeOldChunks(current) {
+  for (const name of readdirSync(join(dist, 'chunks'))) {
+    const path = join(dist, 'chunks', name)
+    if (current.has(path)) continue
+    const ageMs = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+    if (flags.has('--prune') || ageMs > keepChunksMs) rmSync(path, { force: true })
+  }
+}
+
+/** Declarations of the public entry. Their relative imports end in .js, as every TypeScript since 4.7 resolves them. */
+function emitTypes() {
+  const draft = join(dist, `.types-${process.pid}`)
+  const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'scripts/tsconfig.types.json'), '--outDir', draft], {
+    stdio: ['ignore', 2, 2],
+  })
+  if (tsc.status !== 0) {
+    rmSync(draft, { recursive: true, force: true })
+    process.exit(1)
+  }
+  const foreign = new Set()
+  for (const name of readdirSync(draft, { recursive: true })) {
+    if (!name.endsWith('.d.ts')) continue
+    const path = join(draft, name)
+    const text = readFileSync(path, 'utf8').replace(/(from |import\()(['"])(\.{1,2}\/[^'"]+)\.ts\2/g, '$1$2$3.js$2')
+    for (const [, , from] of text.matchAll(/(from |import\()['"]([^.'"][^'"]*)['"]/g)) if (!from.startsWith('node:')) foreign.add(from)
+    writeFileSync(path, text)
+  }
+  if (foreign.size > 0) say(`types: the public declarations mention ${[...foreign].join(', ')}, which a user of the package may not have`)
+  rmSync(join(dist, 'types'), { recursive: true, force: true })
+  renameSync(draft, join(dist, 'types'))
+}
+
+/** The licences of what is bundled, which ask to be passed on. */
+function thirdPartyLicenses() {
+  const packages = new Set()
+  for (const input of Object.keys(bundle.metafile.inputs)) {
+    const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0]
+    if (folder) packages.add(folder)
+  }
+  return [...packages]
+    .sort()
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+      const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry))
+      return `${name} ${version} (${license})\n\n${file ? readFileSync(join(root, folder, file), 'utf8') : ''}`
+    })
+    .join(`\n${'-'.repeat(78)}\n\n`)
+}
+
+/** The latest change, in milliseconds, among these paths and everything below them. */
+function newestChange(paths) {
+  let newest = 0
+  for (const path of paths) {
+    const info = statSync(path, { throwIfNoEntry: false })
+    if (!info) continue
+    newest = Math.max(newest, info.mtimeMs)
+    if (info.isDirectory()) newest = Math.max(newest, newestChange(readdirSync(path).map((name) => join(path, name))))
+  }
+  return newest
+}
+
+function say(text) {
+  process.stderr.write(`build: ${text}\n`)
+}
