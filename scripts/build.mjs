@@ -58,18 +58,29 @@ const built = new Date(sourcesAt + 2)
 utimesSync(join(dist, '.built'), built, built)
 say(`built ${present.map(([name]) => `dist/${name}.js`).join(', ') || 'nothing'} in ${Math.round(performance.now() - startedAt)} ms`)
 
-/** Replaces the loader of libsql's native library; refuses to build when the driver no longer has the shape it replaces. */
+/**
+ * Puts libsql into the bundle, with a quicker way to its native library. Its user asks for it by a `require` made at run time,
+ * which works unbundled but is hidden from the bundler. Refuses to build when either text is no longer what it replaces.
+ */
 function quickLibsql() {
+  const replacements = [
+    [/[\\/]src[\\/]stores[\\/]sqlite[\\/]driver\.ts$/, /createRequire\(import\.meta\.url\)\('libsql'\)/, "require('libsql')"],
+    [
+      /[\\/]node_modules[\\/]libsql[\\/]index\.js$/,
+      /const \{ load, currentTarget \}[\s\S]*?\nfunction requireNative\(\) \{[\s\S]*?\n\}\n/,
+      `const { requireNative } = require(${JSON.stringify(join(root, 'scripts/libsql-native.cjs'))})\n`,
+    ],
+  ]
   return {
     name: 'quick-libsql',
     setup(plugin) {
-      plugin.onLoad({ filter: /[\\/]node_modules[\\/]libsql[\\/]index\.js$/ }, ({ path }) => {
-        const loader = /const \{ load, currentTarget \}[\s\S]*?\nfunction requireNative\(\) \{[\s\S]*?\n\}\n/
-        const source = readFileSync(path, 'utf8')
-        if (!loader.test(source)) return { errors: [{ text: 'libsql no longer has the loader that scripts/build.mjs replaces' }] }
-        const replacement = `const { requireNative } = require(${JSON.stringify(join(root, 'scripts/libsql-native.cjs'))})\n`
-        return { contents: source.replace(loader, () => replacement), loader: 'js' }
-      })
+      for (const [filter, original, replacement] of replacements) {
+        plugin.onLoad({ filter }, ({ path }) => {
+          const source = readFileSync(path, 'utf8')
+          if (!original.test(source)) return { errors: [{ text: `${path} no longer has the text that scripts/build.mjs replaces` }] }
+          return { contents: source.replace(original, () => replacement), loader: path.endsWith('.ts') ? 'ts' : 'js' }
+        })
+      }
     },
   }
 }
