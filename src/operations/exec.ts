@@ -29,9 +29,9 @@ export const exec = operation({
     budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
   }),
   cli: {
-    short: { script: 'c' },
-    hidden: ['argv', 'passEnv'],
-    values: { env: 'NAME[=VALUE]', stdin: 'FILE|-', script: 'SCRIPT|-', runtime: 'NAME', cwd: 'DIR', budget: 'BYTES' },
+    hidden: ['argv', 'script', 'env', 'passEnv', 'stdin', 'waitMs', 'detach'],
+    defaults: { cwd: 'the current folder', timeoutMs: '10m' },
+    values: { purpose: 'TEXT', runtime: 'NAME', cwd: 'DIR', budget: 'BYTES' },
     examples: ['holdfast exec -- npm test', "holdfast exec --timeout 30s -c 'make && ./run | tail -3'"],
   },
   check(input) {

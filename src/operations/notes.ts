@@ -13,7 +13,8 @@ export const noteAdd = operation({
     confidence: optional(fraction('How sure it is, from 0 to 1.')),
   }),
   cli: {
-    positional: ['text'],
+    positional: 'text',
+    joined: true,
     values: { category: 'NAME', confidence: 'N' },
     examples: ["holdfast note add 'tests need a running Redis' --category environment"],
   },
@@ -34,6 +35,6 @@ export const noteRemove = operation({
   summary: 'Remove a note.',
   description: '',
   input: strictObject({ note: text('The id of the note.') }),
-  cli: { positional: ['note'], examples: ['holdfast note remove n3'] },
+  cli: { positional: 'note', examples: ['holdfast note remove n3'] },
   run: (app, input) => app.removeNote(input),
 })

@@ -6,14 +6,17 @@ import { type Field, fieldsOf, type InputSchema } from './fields.ts'
 
 /** How the command line presents an operation; it adds no meaning. */
 export interface CliShape {
-  /** Fields that are given by position. A name that ends in `?` may be left out. */
-  readonly positional?: readonly string[]
+  /** The field that is given by position. */
+  readonly positional?: string
+  /** Several words by position count as one text. */
+  readonly joined?: boolean
   /** Flags whose name does not follow from the field. */
   readonly flags?: Readonly<Record<string, string>>
-  readonly short?: Readonly<Record<string, string>>
-  /** What stands for the value in help, where the kind says too little. */
+  /** What stands for the value in help. */
   readonly values?: Readonly<Record<string, string>>
-  /** Fields that have no flag of their own. */
+  /** Defaults that differ on the command line. */
+  readonly defaults?: Readonly<Record<string, string>>
+  /** Fields without a flag that follows from them. */
   readonly hidden?: readonly string[]
   readonly examples: readonly string[]
 }

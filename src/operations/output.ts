@@ -18,8 +18,9 @@ export const output = operation({
     maxBytes: optional(size('Most text in one answer.', 'a positive number of bytes', { default: '32KiB' })),
   }),
   cli: {
-    positional: ['run'],
+    positional: 'run',
     flags: { maxBytes: 'max-bytes' },
+    defaults: { maxBytes: 'all of it, with --json 32KiB' },
     values: { lines: 'RANGE', bytes: 'RANGE', grep: 'REGEX' },
     examples: ['holdfast output last --lines -20', 'holdfast output 8f3a:120', "holdfast output last --stream stderr --grep 'error|warning'"],
   },

@@ -22,6 +22,6 @@ export const stop = operation({
       }),
     ),
   }),
-  cli: { positional: ['run'], examples: ['holdfast stop last', 'holdfast stop 8f3a --signal INT'] },
+  cli: { positional: 'run', examples: ['holdfast stop last', 'holdfast stop 8f3a --signal INT'] },
   run: (app, input, call) => app.stop(input, call),
 })

@@ -1,0 +1,88 @@
+import type { App, ExecCall } from '../../app/api.ts'
+import type { Operation } from '../../operations/operation.ts'
+import { invoke } from '../../operations/operation.ts'
+import type { CliIo, Outlet, StopName } from './io.ts'
+import { cliNaming, type Option, optionsOf, positionalName } from './option.ts'
+import type { Parsed } from './parse.ts'
+import { print } from './print.ts'
+
+export const groups = ['Run commands', 'Read what they printed', 'Carry on later', 'Look after it'] as const
+
+/** One command of the command line. */
+export interface Command {
+  /** As it is typed: `note add`. */
+  readonly words: string
+  readonly group: (typeof groups)[number]
+  /** What follows `holdfast`, one line for each form. */
+  readonly usage: readonly string[]
+  readonly summary: string
+  readonly details: readonly string[]
+  readonly options: readonly Option[]
+  readonly examples: readonly string[]
+  readonly positional?: string | undefined
+  readonly joined?: boolean | undefined
+  /** The positional is for the command line alone, not a field of the operation. */
+  readonly positionalIsOwn?: boolean | undefined
+  readonly takesProgram?: boolean | undefined
+  run(invocation: Invocation): Promise<number>
+}
+
+/** One call of a command. */
+export interface Invocation {
+  readonly io: CliIo
+  readonly parsed: Parsed
+  readonly stdout: Outlet
+  readonly stderr: Outlet
+  /** Aborts with the first signal that asks this process to end. */
+  readonly signal: AbortSignal
+  /** The signal that came, or undefined. */
+  stoppedBy(): StopName | undefined
+  app(): Promise<App>
+}
+
+/** Where a command differs from what follows from its operation. */
+export interface Differences extends Partial<Omit<Command, 'group' | 'words'>> {
+  /** How a result reads for people. */
+  readonly present?: (result: unknown, at: { columns: number; nowMs: number }) => string
+  /** The exit status of a result. */
+  readonly exit?: (result: unknown) => number
+}
+
+/** The command of an operation. */
+export function commandFor(op: Operation, words: string, group: Command['group'], differences: Differences = {}): Command {
+  const { present = presentJson, exit = () => 0, options = [], ...own } = differences
+  const positional = op.cli.positional
+  const all = [...options, ...optionsOf(op)]
+  const tail = [...(all.length > 0 ? ['[options]'] : []), ...(positional === undefined ? [] : [positionalName(positional)])]
+  return {
+    words,
+    group,
+    usage: [[words, ...tail].join(' ')],
+    summary: op.summary,
+    details: op.description === '' ? [] : [op.description],
+    examples: op.cli.examples,
+    positional,
+    joined: op.cli.joined,
+    async run(invocation) {
+      const result = await perform(op, invocation, invocation.parsed.input)
+      print(invocation, result, present)
+      return exit(result)
+    },
+    ...own,
+    options: all,
+  }
+}
+
+/** Runs the operation with an input from the command line. */
+export async function perform<Output>(
+  op: Operation<Operation['input'], Output>,
+  invocation: Invocation,
+  input: Readonly<Record<string, unknown>>,
+  call: ExecCall = {},
+  names: Readonly<Record<string, string>> = {},
+): Promise<Output> {
+  const app = await invocation.app()
+  return invoke(op, app, input, { signal: invocation.signal, ...call }, cliNaming(op, names))
+}
+
+const presentJson = (result: unknown): string => JSON.stringify(result, null, 2)

@@ -1,0 +1,112 @@
+import { PassThrough, Readable } from 'node:stream'
+import type { App, ExecInput, RunResult } from '../../app/api.ts'
+import type { CliIo, StopName } from './io.ts'
+import { runCli } from './run.ts'
+
+/** For tests: an ended run with what is given changed. */
+export function fakeRun(changes: Partial<RunResult> = {}): RunResult {
+  const stream = { bytes: 0, lines: 0, droppedBytes: 0, gap: null, path: '/nowhere' }
+  return {
+    id: 'r1',
+    state: 'ended',
+    outcome: { kind: 'exited', exitCode: 0, signal: null, limit: null },
+    durationMs: 5,
+    stdout: stream,
+    stderr: stream,
+    digest: 'the digest',
+    leftovers: [],
+    command: 'true',
+    runtime: null,
+    cwd: '/project',
+    branch: null,
+    purpose: null,
+    startedAt: '2026-01-01T00:00:00.000Z',
+    endedAt: '2026-01-01T00:00:00.005Z',
+    pinned: false,
+    error: null,
+    warnings: [],
+    ...changes,
+  }
+}
+
+export interface Played {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  /** What the app was asked, in order. */
+  readonly calls: readonly (readonly [string, unknown])[]
+  readonly opened: number
+}
+
+interface Scene {
+  readonly app?: Partial<App>
+  readonly stdin?: string
+  readonly terminal?: { stdout?: boolean; stderr?: boolean; columns?: number }
+  readonly platform?: NodeJS.Platform
+  readonly cwd?: string
+  /** Receives what sends a signal to the command line, before it starts. */
+  readonly onReady?: (signal: (name: StopName) => void, io: { stdout: PassThrough; stderr: PassThrough; exits: number[] }) => void
+}
+
+/** For tests: runs one command line in this process against a stand-in for the app, and says all that came of it. */
+export async function play(argv: readonly string[], scene: Scene = {}): Promise<Played> {
+  const calls: [string, unknown][] = []
+  const collected = { stdout: '', stderr: '' }
+  const exits: number[] = []
+  const streamOf = (name: 'stdout' | 'stderr') => {
+    const stream = Object.assign(new PassThrough(), { isTTY: scene.terminal?.[name] === true, columns: scene.terminal?.columns })
+    stream.on('data', (bytes: Buffer) => {
+      collected[name] += bytes.toString('utf8')
+    })
+    return stream
+  }
+  const stdout = streamOf('stdout')
+  const stderr = streamOf('stderr')
+  let opened = 0
+  let listener: ((name: StopName) => void) | undefined
+  const io: CliIo = {
+    stdin: Readable.from(scene.stdin === undefined ? [] : [Buffer.from(scene.stdin)]),
+    stdout,
+    stderr,
+    env: {},
+    cwd: scene.cwd ?? '/project/sub',
+    platform: scene.platform ?? 'linux',
+    openApp: async () => {
+      opened += 1
+      return recording({ exec: async () => fakeRun(), close: async () => undefined, ...scene.app }, calls)
+    },
+    onSignal(given) {
+      listener = given
+      scene.onReady?.((name) => listener?.(name), { stdout, stderr, exits })
+      return () => {
+        listener = undefined
+      }
+    },
+    exit: (code) => {
+      exits.push(code)
+    },
+    nowMs: () => Date.UTC(2026, 0, 1, 2),
+  }
+  const code = await runCli(argv, io)
+  return { code, ...collected, calls, opened }
+}
+
+function recording(app: Partial<App>, calls: [string, unknown][]): App {
+  return new Proxy(app as App, {
+    get(target, name: string) {
+      const method = target[name as keyof App] as ((...args: unknown[]) => unknown) | undefined
+      if (name === 'then' || method === undefined) return undefined
+      return (...args: unknown[]) => {
+        calls.push([name, args[0]])
+        return method.apply(target, args)
+      }
+    },
+  })
+}
+
+/** For tests: what `exec` was asked. */
+export function execInput(played: Played): ExecInput {
+  const call = played.calls.find(([name]) => name === 'exec')
+  if (!call) throw new Error('exec was not called')
+  return call[1] as ExecInput
+}

@@ -1,0 +1,75 @@
+import type { Writable } from 'node:stream'
+import type { App } from '../../app/api.ts'
+
+export type Surface = 'cli' | 'mcp' | 'library'
+export type StopName = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+
+/** Everything that the command line touches outside itself, so that a test can stand in for all of it. */
+export interface CliIo {
+  readonly stdin: AsyncIterable<Uint8Array>
+  readonly stdout: Terminal
+  readonly stderr: Terminal
+  readonly env: NodeJS.ProcessEnv
+  readonly cwd: string
+  readonly platform: NodeJS.Platform
+  openApp(options: { cwd: string; env: NodeJS.ProcessEnv; surface: Surface }): Promise<App>
+  /** Calls back for each signal that asks this process to end, until the returned function is called. */
+  onSignal(listener: (name: StopName) => void): () => void
+  /** Ends this process at once. */
+  exit(code: number): void
+  nowMs(): number
+}
+
+export type Terminal = Writable & { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined }
+
+/** A stream that is written to until its reader leaves; a reader that leaves is no error. */
+export interface Outlet {
+  readonly isTerminal: boolean
+  readonly columns: number
+  /** Bytes that the reader has not taken yet. */
+  readonly queuedBytes: number
+  readonly gone: boolean
+  write(data: string | Uint8Array): void
+  /** Resolves when what was written has been taken, or the reader has left. */
+  drained(): Promise<void>
+  onGone(listener: () => void): void
+}
+
+export function outletOf(stream: Terminal): Outlet {
+  let gone = false
+  const listeners: (() => void)[] = []
+  const leave = (): void => {
+    if (gone) return
+    gone = true
+    for (const listener of listeners) listener()
+  }
+  // EPIPE after `| head`, EIO after the terminal was closed: nobody is left to be told.
+  stream.on('error', leave)
+  stream.on('close', leave)
+  return {
+    isTerminal: stream.isTTY === true,
+    get columns() {
+      return Math.max(20, stream.columns ?? 80)
+    },
+    get queuedBytes() {
+      return stream.writableLength
+    },
+    get gone() {
+      return gone
+    },
+    write(data) {
+      if (!gone && data.length > 0) stream.write(data)
+    },
+    drained() {
+      if (gone) return Promise.resolve()
+      return new Promise((resolve) => {
+        stream.write('', () => resolve())
+        listeners.push(resolve)
+      })
+    },
+    onGone(listener) {
+      if (gone) listener()
+      else listeners.push(listener)
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import type { LiveOutput } from '../../app/api.ts'
+import { formatDuration } from '../../core/limits.ts'
+import { cleanLine, formatCount } from '../../core/text.ts'
+import type { Outlet } from './io.ts'
+import { clip } from './width.ts'
+
+const redrawMs = 100
+// Enough for the widest terminal, whatever comes before the last line.
+const keptChars = 4096
+const erase = '\r\u001b[K'
+
+/** One line on a terminal that says how a command is doing; it leaves nothing behind. */
+export interface LiveLine {
+  onOutput(chunk: LiveOutput): void
+  /** Removes the line. Harmless when called twice. */
+  close(): void
+}
+
+/** Draws on `stderr`, at most ten times a second. */
+export function openLiveLine(stderr: Outlet): LiveLine {
+  const startedAt = performance.now()
+  let bytes = 0
+  let text = ''
+  let drawn = ''
+  const draw = (): void => {
+    const line = clip(liveText(performance.now() - startedAt, bytes, text), stderr.columns - 1)
+    if (line === drawn) return
+    stderr.write(`${erase}${line}`)
+    drawn = line
+  }
+  const timer = setInterval(draw, redrawMs)
+  timer.unref()
+  return {
+    onOutput(chunk) {
+      bytes += chunk.bytes.length
+      text = (text + chunk.text).slice(-keptChars)
+    },
+    close() {
+      clearInterval(timer)
+      if (drawn !== '') stderr.write(erase)
+      drawn = ''
+    },
+  }
+}
+
+/** `3 s · 1,204 bytes · the last line with something in it`. */
+export function liveText(elapsedMs: number, bytes: number, text: string): string {
+  const last = text
+    .split('\n')
+    .map(cleanLine)
+    .findLast((line) => line.trim() !== '')
+  const parts = [formatDuration(Math.floor(elapsedMs / 1000) * 1000).replace(/^0 ms$/, '0 s'), `${formatCount(bytes)} bytes`]
+  return [...parts, ...(last === undefined ? [] : [last.trim()])].join(' · ')
+}

@@ -1,0 +1,97 @@
+import { createReadStream } from 'node:fs'
+import type { OutputLine, OutputResult } from '../../app/api.ts'
+import { type StreamName, streamNames } from '../../core/command.ts'
+import { failure } from '../../core/errors.ts'
+import { output } from '../../operations/index.ts'
+import { parseInput } from '../../operations/operation.ts'
+import { parseRef } from '../../operations/output-ref.ts'
+import { type Command, commandFor, type Invocation, perform } from './command.ts'
+import { cliNaming, ownOption } from './option.ts'
+import { printJson, withLineFeed } from './print.ts'
+import { terminalFilter } from './terminal-filter.ts'
+
+// One page of a long output; the next is read when the reader has taken this one.
+const pageBytes = 1024 * 1024
+
+export const outputCommand: Command = commandFor(output, 'output', 'Read what they printed', {
+  options: [
+    ownOption('--follow', 'Print new output as it comes, until the run ends.'),
+    ownOption('--raw', 'Print the bytes of the log as they are, secrets included.'),
+    ownOption('--number', 'Put line numbers first, as on a terminal; e: marks stderr.'),
+  ],
+  async run(invocation) {
+    const { parsed } = invocation
+    const asked = parseInput(output, parsed.input, cliNaming(output))
+    const { follow, raw } = parsed.own
+    for (const own of ['follow', 'raw'] as const) {
+      const ranged = (['lines', 'bytes', 'grep', 'maxBytes'] as const).some((field) => asked[field] !== undefined)
+      if (parsed.own[own] && (ranged || parsed.json || parseRef(asked.run))) {
+        throw failure('invalid', { field: `--${own}`, value: true, accepted: `RUN and --stream together with --${own}, no range and no --json` })
+      }
+    }
+    const streams = streamsOf(asked.stream)
+    if (follow) await followRun(invocation, asked.run, streams)
+    else if (raw) await copyLogs(invocation, asked.run, streams)
+    else if (parsed.json) printJson(invocation.stdout, await perform(output, invocation, parsed.input))
+    else await printPages(invocation, asked)
+    return 0
+  },
+})
+
+const streamsOf = (stream: StreamName | 'all' | undefined): readonly StreamName[] => (stream === undefined || stream === 'all' ? streamNames : [stream])
+
+async function followRun(invocation: Invocation, run: string, streams: readonly StreamName[]): Promise<void> {
+  const { stdout, signal, parsed } = invocation
+  const app = await invocation.app()
+  const canceler = new AbortController()
+  signal.addEventListener('abort', () => canceler.abort(), { once: true })
+  stdout.onGone(() => canceler.abort())
+  const filters = { stdout: terminalFilter(), stderr: terminalFilter() }
+  const onOutput = ({ stream, bytes, text }: { stream: StreamName; bytes: Uint8Array; text: string }): void =>
+    stdout.write(stdout.isTerminal ? filters[stream](text) : parsed.own.raw ? bytes : text)
+  await app.follow({ run, streams }, { signal: canceler.signal, onOutput })
+}
+
+async function copyLogs(invocation: Invocation, run: string, streams: readonly StreamName[]): Promise<void> {
+  const { stdout } = invocation
+  const app = await invocation.app()
+  const shown = await app.show({ run })
+  for (const stream of streams) {
+    const filter = terminalFilter()
+    const decoder = new TextDecoder()
+    try {
+      for await (const chunk of createReadStream(shown[stream].path) as AsyncIterable<Uint8Array>) {
+        stdout.write(stdout.isTerminal ? filter(decoder.decode(chunk, { stream: true })) : chunk)
+        await stdout.drained()
+        if (stdout.gone) return
+      }
+    } catch (error) {
+      throw failure('output_missing', { run: shown.id, stream }, error)
+    }
+  }
+}
+
+async function printPages(invocation: Invocation, asked: ReturnType<typeof parseInput<typeof output.input>>): Promise<void> {
+  const { stdout, parsed } = invocation
+  const numbered = parsed.own.number === true || stdout.isTerminal
+  const ref = parseRef(asked.run) ?? parseRef(asked.lines)
+  for (const stream of streamsOf(asked.stream ?? ref?.stream)) {
+    let page: OutputResult | undefined
+    let lines = asked.lines
+    do {
+      page = await perform(output, invocation, { ...asked, stream, lines, maxBytes: asked.maxBytes ?? pageBytes })
+      stdout.write(
+        numbered && asked.bytes === undefined ? page.lines.map(numberedLine).join('') : asked.bytes === undefined ? withLineFeed(page.text) : page.text,
+      )
+      await stdout.drained()
+      // Where somebody said how much they want, one page is the answer.
+      if (asked.maxBytes !== undefined || page.next === null || page.next === lines) break
+      lines = page.next
+    } while (page.truncated && !stdout.gone && !invocation.signal.aborted)
+  }
+}
+
+function numberedLine({ stream, line, text }: OutputLine): string {
+  const number = line === 0 ? '' : stream === 'stderr' ? `e:${line}` : String(line)
+  return `${number.padStart(7)}  ${text}\n`
+}

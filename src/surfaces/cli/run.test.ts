@@ -1,0 +1,233 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { App, OutputInput, OutputResult, RunSummary } from '../../app/api.ts'
+import { operations } from '../../operations/index.ts'
+import { commands } from './commands.ts'
+import { fakeRun, play } from './fake-cli.ts'
+import { commandHelp, generalHelp } from './help.ts'
+import { readLog } from './read-input.ts'
+import { clip, widthOf } from './width.ts'
+
+describe('help', () => {
+  it('of one command', () => {
+    expect(commandHelp(commands.find((command) => command.words === 'wait') ?? (commands[0] as (typeof commands)[number]))).toMatchInlineSnapshot(`
+      "Usage: holdfast wait [options] RUN
+
+      Wait until a run ends and answer with how it ended.
+
+      If it still runs after the given time, the answer says so and holds the output
+      so far; the run is not touched.
+
+      The exit status is that of exec; 0 while the run goes on.
+
+      Options:
+        --timeout TIME  Longest time to wait. Default: until it ends.
+        --budget BYTES  Most bytes of the digest. Default: 2048.
+        --json          Print one JSON object.
+        -h, --help      Print this help.
+
+      Examples:
+        holdfast wait last --timeout 30s
+      "
+    `)
+  })
+
+  it('fits into 80 columns and names every option, with an example for each command', () => {
+    for (const command of commands) {
+      const text = commandHelp(command)
+      for (const line of text.split('\n')) expect(widthOf(line), line).toBeLessThanOrEqual(80)
+      for (const option of command.options) expect(text).toContain(option.flag)
+      expect(command.examples.length, command.words).toBeGreaterThan(0)
+    }
+    for (const line of generalHelp(commands).split('\n')) expect(widthOf(line), line).toBeLessThanOrEqual(80)
+  })
+
+  it('has every operation', () => {
+    const words = commands.map((command) => command.words.replace(' ', '-'))
+    expect(words.filter((word) => word !== 'mcp').sort()).toEqual(operations.map((op) => op.name).sort())
+    for (const command of commands) expect(generalHelp(commands)).toContain(`\n  ${command.words} `)
+  })
+
+  it.each([[[]], [['--help']], [['-h']], [['help']]])('%j prints the commands', async (argv) => {
+    expect(await play(argv)).toMatchObject({ code: 0, stdout: generalHelp(commands), stderr: '', opened: 0 })
+  })
+
+  it.each([[['exec', '--help']], [['exec', '-h']], [['help', 'exec']], [['exec', '--timeout', '1s', '-h']]])('%j prints that of exec', async (argv) => {
+    const played = await play(argv)
+    expect(played.stdout).toMatch(/^Usage: holdfast exec \[options\] -- COMMAND…\n/)
+    expect(played).toMatchObject({ code: 0, opened: 0 })
+  })
+
+  it.each([[['help', 'note']], [['note', '--help']], [['note', '-h']]])('%j prints that of all note commands', async (argv) => {
+    expect((await play(argv)).stdout).toMatch(/note add[\s\S]*note list[\s\S]*note remove/)
+  })
+})
+
+describe('a command line that cannot be used', () => {
+  it.each([
+    [['exce', '--', 'x'], 'there is no command "exce"; did you mean exec? (see holdfast --help)'],
+    [['frobnicate'], 'there is no command "frobnicate" (see holdfast --help)'],
+    [['notes'], 'there is no command "notes"; did you mean note? (see holdfast --help)'],
+    [['note'], 'the word after note is ""; accepted: add, list, remove'],
+    [['note', 'delete', 'x'], 'the word after note is "delete"; accepted: add, list, remove'],
+    [['show'], 'RUN is undefined; accepted: a run id, a unique prefix of one, or "last"'],
+    [['show', 'a', 'b'], 'the argument is "b"; accepted: holdfast show [options] RUN'],
+    [['runs', 'x'], 'the argument is "x"; accepted: holdfast runs [options]'],
+    [['runs', '--limit', '0'], '--limit is 0; accepted: a whole number of runs from 1'],
+    [['runs', '--limit', '1e3'], '--limit is "1e3"; accepted: a whole number of runs from 1'],
+    [['stop', 'last', '--signal', 'USR1'], '--signal is "USR1"; accepted: SIGTERM'],
+    [['wait', 'last', '--timeout', '5'], '--timeout is "5"; accepted: a positive duration'],
+    [['search', 'x', '--since', 'yesterday'], '--since is "yesterday"; accepted: a time back'],
+    [['search'], 'QUERY is undefined; accepted: text'],
+    [['note', 'add', 'x', '--confidence', '2'], '--confidence is 2; accepted: a number from 0 to 1'],
+    [['output', 'last', '--raw', '--lines', '3'], '--raw is true; accepted: RUN and --stream together with --raw'],
+    [['output', 'last', '--lines', '3', '--bytes', '4'], '--bytes is "4"; accepted: a range of bytes or of lines, not both'],
+  ])('%j', async (argv, sentence) => {
+    const played = await play(argv)
+    expect(played.stderr).toContain(`holdfast: ${sentence}`)
+    expect(played.stderr.split('\n')).toHaveLength(2)
+    expect(played).toMatchObject({ code: 125, stdout: '' })
+  })
+
+  it('is refused as JSON where JSON was asked for', async () => {
+    const played = await play(['runs', '--jason', '--json'])
+    expect(JSON.parse(played.stdout)).toMatchObject({ error: { code: 'invalid_argument', details: { suggestion: '--json' } } })
+  })
+
+  it('is any on Windows, with a word about WSL', async () => {
+    expect(await play(['runs'], { platform: 'win32' })).toMatchObject({ code: 125, stderr: expect.stringContaining('on Windows, use it inside WSL') })
+  })
+})
+
+describe('commands', () => {
+  it('hand their input to the app and close it', async () => {
+    const app = { search: async () => ({ hits: [], more: false, warnings: [] }) }
+    const played = await play(['--json', 'search', 'connection', 'refused', '--failing', '--limit', '5'], { app })
+    expect(played.calls).toEqual([
+      ['search', { query: 'connection refused', failing: true, limit: 5 }],
+      ['close', undefined],
+    ])
+    expect(JSON.parse(played.stdout)).toEqual({ hits: [], more: false, warnings: [] })
+  })
+
+  it('wait ends as the run did, stop and show end with 0', async () => {
+    const failed = fakeRun({ outcome: { kind: 'exited', exitCode: 3, signal: null, limit: null } })
+    const app: Partial<App> = { wait: async () => failed, stop: async () => failed, show: async () => failed }
+    expect((await play(['wait', 'last', '--timeout', '2s'], { app })).calls[0]).toEqual(['wait', { run: 'last', waitMs: 2000 }])
+    expect([(await play(['wait', 'r'], { app })).code, (await play(['stop', 'r'], { app })).code, (await play(['show', 'r'], { app })).code]).toEqual([3, 0, 0])
+  })
+
+  it('doctor ends with 1 when a check failed', async () => {
+    const checks = [{ name: 'git', status: 'failed' as const, detail: 'missing' }]
+    expect(await play(['doctor'], { app: { doctor: async () => ({ ok: false, checks }) } })).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('failed   git  missing\n'),
+    })
+    expect((await play(['doctor'], { app: { doctor: async () => ({ ok: true, checks: [] }) } })).code).toBe(0)
+  })
+
+  it('runs are a table within the width', async () => {
+    const run: RunSummary = {
+      ...fakeRun(),
+      command: `npm test ${'你好 '.repeat(60)}`,
+      failing: true,
+      outputBytes: 5,
+      outcome: { kind: 'exited', exitCode: 1, signal: null, limit: null },
+    }
+    const list = async () => ({
+      runs: [run, { ...run, id: 'r22', state: 'running' as const, outcome: null, durationMs: null, pinned: true }],
+      total: 7,
+      warnings: [],
+    })
+    const { stdout } = await play(['runs'], { app: { runs: list } })
+    const [head, first, second, sum] = stdout.split('\n')
+    expect(head).toBe('RUN  ENDED    TOOK  STARTED  COMMAND')
+    expect(first).toMatch(/^r1 {3}exit 1 {3}5 ms {2}2 h ago {2}npm test 你好 .*…$/)
+    expect(second).toMatch(/^r22 {2}running {2}- {5}2 h ago {2}\(pinned\) npm test/)
+    expect(sum).toBe('(2 of 7 runs)')
+    for (const line of stdout.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(80)
+    expect((await play(['runs'], { app: { runs: async () => ({ runs: [], total: 0, warnings: [] }) } })).stdout).toBe('No runs yet.\n')
+  })
+
+  it('search groups its hits by run, each with a reference', async () => {
+    const hit = { run: 'r1', stream: 'stdout' as const, line: 7, text: 'boom\u001b[2J\nforged', command: 'npm test', failing: true, ref: 'r1:7' }
+    const search = async () => ({
+      hits: [hit, { ...hit, run: 'r2', ref: 'r2', stream: 'purpose' as const, line: null }, { ...hit, ref: 'r1:e:9' }],
+      more: true,
+      warnings: [],
+    })
+    expect((await play(['search', 'boom'], { app: { search } })).stdout).toBe(
+      'r1  (failing) npm test\n  r1:7  boom forged\n  r1:e:9  boom forged\n\nr2  (failing) npm test\n  r2  purpose: boom forged\n\n(there may be more; --limit N shows them)\n',
+    )
+  })
+
+  it('digest reads a file or standard input', async () => {
+    const digest = async ({ text }: { text: string }) => ({ digest: `of ${text}` })
+    expect((await play(['digest', '--budget', '100'], { app: { digest }, stdin: 'piped' })).stdout).toBe('of piped\n')
+    expect((await play(['digest', '/no/such'], { app: { digest } })).stderr).toBe('holdfast: the file /no/such cannot be read: ENOENT\n')
+  })
+
+  it('snapshot takes its context from standard input with -', async () => {
+    const snapshot = async ({ context }: { context?: string | undefined }) => ({ text: `${context}\n`, bytes: 1, path: null, warnings: [] })
+    expect((await play(['snapshot', '--context', '-'], { app: { snapshot }, stdin: 'busy' })).stdout).toBe('busy\n')
+  })
+})
+
+describe('output', () => {
+  const pages: Partial<App> = {
+    output: async ({ stream, lines }: OutputInput): Promise<OutputResult> => {
+      const first = stream === 'stderr' ? 1 : lines === undefined ? 1 : 2
+      const text = `${stream} ${first}`
+      const truncated = stream === 'stdout' && first === 1
+      const line = { stream: stream as 'stdout', line: first, text }
+      return { id: 'r1', state: 'ended', lines: [line], text: `${text}\n`, truncated, next: truncated ? '2-' : null }
+    },
+  }
+
+  it('prints all pages of both streams, with numbers on a terminal only', async () => {
+    expect((await play(['output', 'last'], { app: pages })).stdout).toBe('stdout 1\nstdout 2\nstderr 1\n')
+    const numbered = '      1  stdout 1\n      2  stdout 2\n    e:1  stderr 1\n'
+    expect((await play(['output', 'last'], { app: pages, terminal: { stdout: true } })).stdout).toBe(numbered)
+    expect((await play(['output', 'last', '--number'], { app: pages })).stdout).toBe(numbered)
+  })
+
+  it('shows a line of search with what is around it', async () => {
+    const played = await play(['output', 'r1:e:30'], { app: pages })
+    expect(played.calls[0]).toEqual(['output', expect.objectContaining({ run: 'r1', stream: 'stderr', lines: '20-40' })])
+    expect(played.calls).toHaveLength(2)
+  })
+
+  it('copies the bytes of the log with --raw', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
+    try {
+      writeFileSync(join(folder, 'log'), 'a\u001b]0;title\u0007b\n')
+      const stream = { ...fakeRun().stdout, path: join(folder, 'log') }
+      const app = { show: async () => fakeRun({ stdout: stream, stderr: { ...stream, path: join(folder, 'none') } }) }
+      expect((await play(['output', 'r1', '--raw', '--stream', 'stdout'], { app })).stdout).toBe('a\u001b]0;title\u0007b\n')
+      expect((await play(['output', 'r1', '--raw', '--stream', 'stderr'], { app })).stderr).toBe('holdfast: the stderr of run r1 is no longer on disk\n')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('follows until the run ends', async () => {
+    const follow: App['follow'] = async ({ streams }, { onOutput }) => onOutput({ stream: 'stdout', bytes: Buffer.from('x'), text: streams.join() })
+    expect((await play(['output', 'r1', '--follow'], { app: { follow } })).stdout).toBe('stdout,stderr')
+  })
+})
+
+describe('small parts', () => {
+  it('clips by columns, never inside a character', () => {
+    expect([clip('你好你好', 5), clip('abc', 3), clip('abcd', 3), clip('é👩‍💻x', 9)]).toEqual(['你好…', 'abc', 'ab…', 'é👩💻x'])
+  })
+
+  it('keeps head and tail of a log that is too long, and says what is missing', async () => {
+    const stdin = (async function* () {
+      for (const letter of 'abcdefghij') yield Buffer.from(letter.repeat(10))
+    })()
+    const text = await readLog({ stdin } as never, '-', 40)
+    expect(text).toBe(`${'a'.repeat(10)}${'b'.repeat(10)}\n[60 bytes left out]\n${'i'.repeat(10)}${'j'.repeat(10)}`)
+  })
+})

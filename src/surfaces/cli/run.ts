@@ -1,0 +1,114 @@
+import type { App } from '../../app/api.ts'
+import { failure, toHoldfastError } from '../../core/errors.ts'
+import { closest } from '../../operations/closest.ts'
+import type { Command, Invocation } from './command.ts'
+import { commands } from './commands.ts'
+import { exitOfError, exitOfSignal } from './exit-codes.ts'
+import { commandHelp, familyHelp, generalHelp } from './help.ts'
+import { type CliIo, type Outlet, outletOf, type StopName } from './io.ts'
+import { parseArguments, wantsJson } from './parse.ts'
+import { printError } from './print.ts'
+
+/**
+ * Runs one command line (without the program's name) and resolves to its exit status; never rejects. What was printed
+ * has been taken by its reader by then, or the reader has left.
+ */
+export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
+  const stdout = outletOf(io.stdout)
+  const stderr = outletOf(io.stderr)
+  let stoppedBy: StopName | undefined
+  const canceler = new AbortController()
+  const unsubscribe = io.onSignal((name) => {
+    if (stoppedBy !== undefined) return io.exit(exitOfSignal(name))
+    stoppedBy = name
+    canceler.abort()
+  })
+  let code: number
+  try {
+    code = await dispatch(argv, { io, stdout, stderr, signal: canceler.signal, stoppedBy: () => stoppedBy })
+  } catch (thrown) {
+    const error = toHoldfastError(thrown)
+    printError(stdout, stderr, error, wantsJson(argv))
+    code = exitOfError(error)
+  } finally {
+    unsubscribe()
+  }
+  await Promise.all([stdout.drained(), stderr.drained()])
+  return stoppedBy === undefined ? code : exitOfSignal(stoppedBy)
+}
+
+type Surroundings = Omit<Invocation, 'parsed' | 'app'>
+
+async function dispatch(argv: readonly string[], around: Surroundings): Promise<number> {
+  const { io, stdout } = around
+  // Options that every command takes may also stand before its name.
+  const leading = argv.findIndex((arg) => arg !== '--json')
+  const words = leading === -1 ? [] : argv.slice(leading)
+  const first = words[0]
+  if (first === undefined || first === '--help' || first === '-h') return say(stdout, generalHelp(commands))
+  if (first === 'help') return say(stdout, helpOf(words.slice(1)))
+  if (io.platform === 'win32') throw failure('unsupported_platform', { platform: io.platform })
+  const found = findCommand(words)
+  if (!found) {
+    const family = commands.filter((command) => command.words.startsWith(`${first} `))
+    if (family.length > 0 && (words[1] === '--help' || words[1] === '-h')) return say(stdout, familyHelp(first, family))
+    throw unknownCommand(words)
+  }
+  const { command, args } = found
+  const parsed = parseArguments(command, argv.length > words.length ? ['--json', ...args] : args)
+  if (parsed.help) return say(stdout, commandHelp(command))
+  return withApp(around, (app) => command.run({ ...around, parsed, app }))
+}
+
+/** Opens the app when it is first asked for, and closes it in the end. */
+async function withApp(around: Surroundings, act: (app: () => Promise<App>) => Promise<number>): Promise<number> {
+  const { io } = around
+  let opening: Promise<App> | undefined
+  try {
+    return await act(() => {
+      opening ??= io.openApp({ cwd: io.cwd, env: io.env, surface: 'cli' })
+      return opening
+    })
+  } finally {
+    // Where opening failed, the command has that error already.
+    const app = await opening?.catch(() => undefined)
+    await app?.close()
+  }
+}
+
+function say(stdout: Outlet, text: string): number {
+  stdout.write(text)
+  return 0
+}
+
+function helpOf(words: readonly string[]): string {
+  if (words.length === 0) return generalHelp(commands)
+  const found = findCommand(words)
+  if (found) return commandHelp(found.command)
+  const family = commands.filter((command) => command.words.startsWith(`${words[0]} `))
+  if (family.length === 0) throw unknownCommand(words)
+  return familyHelp(words[0] as string, family)
+}
+
+function findCommand(words: readonly string[]): { command: Command; args: readonly string[] } | undefined {
+  for (const length of [2, 1]) {
+    const typed = words.slice(0, length).join(' ')
+    const command = commands.find((candidate) => candidate.words === typed)
+    if (command && command.words.split(' ').length === length) return { command, args: words.slice(length) }
+  }
+  return undefined
+}
+
+function unknownCommand(words: readonly string[]) {
+  const first = words[0] as string
+  const family = commands.filter((command) => command.words.startsWith(`${first} `))
+  if (family.length === 0) {
+    const known = [...new Set(commands.flatMap((command) => [command.words, command.words.split(' ')[0] as string])), 'help']
+    return failure('unknown_command', { command: first, suggestion: closest(first, known) })
+  }
+  return failure('invalid', {
+    field: `the word after ${first}`,
+    value: words[1] ?? '',
+    accepted: family.map((command) => command.words.slice(first.length + 1)).join(', '),
+  })
+}
