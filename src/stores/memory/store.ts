@@ -1,0 +1,105 @@
+import { failure } from '../../core/errors.ts'
+import { foldText } from '../../core/query.ts'
+import { isFailing, type RunRecord } from '../../core/run.ts'
+import type { Note, RunFilter, Store } from '../../core/store.ts'
+
+interface Row {
+  readonly seq: number
+  record: RunRecord
+  /** Undefined until the output is indexed. */
+  index: { readonly tokens: ReadonlySet<string>; readonly whole: boolean } | undefined
+}
+
+/** A store that lasts as long as the process: for tests, and where nothing can be written. It keeps copies of what it is given. */
+export function memoryStore(): Store {
+  const rows = new Map<string, Row>()
+  const notes = new Map<string, Note>()
+  let seq = 0
+  let closed = false
+
+  const use = async <T>(body: () => T): Promise<T> => {
+    if (closed) throw failure('closed', {})
+    return body()
+  }
+  const newest = (): Row[] => [...rows.values()].sort((a, b) => b.seq - a.seq)
+  const put = (record: RunRecord): void => {
+    const row = rows.get(record.id)
+    const copy = { ...structuredClone(record), pinned: record.pinned || row?.record.pinned === true }
+    if (row) row.record = copy
+    else rows.set(record.id, { seq: ++seq, record: copy, index: undefined })
+  }
+  const passing = (filter: RunFilter, also: (row: Row) => boolean): RunRecord[] =>
+    structuredClone(
+      newest()
+        .filter((row) => passes(row.record, filter) && also(row))
+        .slice(0, Math.max(0, Math.floor(filter.limit)))
+        .map(({ record }) => record),
+    )
+
+  return {
+    begin: (record) =>
+      use(() => {
+        const known = rows.get(record.id)
+        if (!known || known.record.state === 'running') put(record)
+      }),
+    finish: (record) => use(() => put(record)),
+    find: (id) => use(() => structuredClone(rows.get(id)?.record)),
+    idsWithPrefix: (prefix, limit) =>
+      use(() =>
+        newest()
+          .map(({ record }) => record.id)
+          .filter((id) => id.startsWith(prefix))
+          .slice(0, limit),
+      ),
+    list: (filter) => use(() => passing(filter, () => true)),
+    count: () => use(() => ({ runs: rows.size, failing: newest().filter(({ record }) => isFailing(record)).length })),
+    setPinned: (id, pinned) =>
+      use(() => {
+        const row = rows.get(id)
+        if (row) row.record = { ...row.record, pinned }
+      }),
+    remove: (ids) =>
+      use(() => {
+        for (const id of ids) rows.delete(id)
+      }),
+    index: (id, tokens, whole) =>
+      use(() => {
+        const row = rows.get(id)
+        if (row) row.index = { tokens: new Set(tokens.split(/\s+/)), whole }
+      }),
+    listUnindexed: (limit) =>
+      use(() =>
+        newest()
+          .filter(({ record, index }) => record.state !== 'running' && !index)
+          .slice(0, limit)
+          .map(({ record }) => record.id),
+      ),
+    candidates: (tokens, filter) => use(() => passing(filter, ({ index }) => !index?.whole || tokens.every((token) => holds(index.tokens, token)))),
+    addNote: (note) =>
+      use(() => {
+        notes.delete(note.id)
+        notes.set(note.id, { ...note })
+      }),
+    listNotes: () => use(() => [...notes.values()].reverse().map((note) => ({ ...note }))),
+    removeNote: (id) => use(() => notes.delete(id)),
+    async close() {
+      closed = true
+    },
+  }
+}
+
+function passes(record: RunRecord, filter: RunFilter): boolean {
+  if (filter.failing !== undefined && isFailing(record) !== filter.failing) return false
+  if (filter.running !== undefined && (record.state === 'running') !== filter.running) return false
+  if (filter.runtime !== undefined && record.runtime !== filter.runtime) return false
+  if (filter.sinceMs !== undefined && Date.parse(record.startedAt) < filter.sinceMs) return false
+  const wanted = foldText(filter.query ?? '').trim()
+  return wanted === '' || [record.id, record.purpose ?? '', record.command].some((text) => foldText(text).includes(wanted))
+}
+
+function holds(tokens: ReadonlySet<string>, token: string): boolean {
+  if (!token.endsWith('*')) return tokens.has(token)
+  const beginning = token.slice(0, -1)
+  for (const known of tokens) if (known.startsWith(beginning)) return true
+  return false
+}

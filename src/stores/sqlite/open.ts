@@ -1,0 +1,255 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { failure, HoldfastError } from '../../core/errors.ts'
+import type { Store } from '../../core/store.ts'
+import { type Connection, connect, type Driver, loadDriver, troubleOf, whyOf } from './driver.ts'
+import { createPrivate, type Found, inodeOf, inspect, isMarkedDamaged, isOnNetwork, isReadOnly, leaveToSqlite, markDamaged, putAside } from './file.ts'
+import { migrate, migrations, probe, versionOf } from './migrations.ts'
+import { sqliteStore } from './store.ts'
+
+export interface SqliteOptions {
+  /** How long an operation waits in all for other processes, without blocking this one. Default: 3,000. */
+  readonly busyMs?: number | undefined
+  /** Default: WAL, except on network file systems. */
+  readonly journal?: 'wal' | 'delete' | undefined
+  readonly driver?: (() => Driver) | undefined
+  readonly now?: (() => Date) | undefined
+}
+
+export interface OpenedStore {
+  readonly store: Store
+  /** Sentences for the user. */
+  readonly warnings: readonly string[]
+  /** The store is new and knows no run: the records of the run folders belong into it. */
+  readonly rebuild: boolean
+}
+
+/** Runs synchronous work on the current connection, waiting for other processes where it must. */
+export interface Access {
+  read<T>(body: (connection: Connection) => T): Promise<T>
+  /** In one transaction. In the order of the calls. */
+  write<T>(body: (connection: Connection) => T): Promise<T>
+  /** Waits for writes that were begun before. */
+  close(): Promise<void>
+}
+
+/** The event loop stands still while SQLite waits for a lock, so SQLite waits briefly and the rest is waited for outside of it. */
+const busyTimeoutMs = 40
+const retryMs = 25
+/** A file of this size is checked whole when it is opened, in a few milliseconds; of a larger one, a little everywhere. */
+const checkedBytes = 1024 * 1024
+
+interface Context {
+  readonly path: string
+  readonly driver: Driver
+  readonly busyMs: number
+  readonly journal: 'wal' | 'delete'
+  readonly now: () => Date
+}
+
+interface Opened {
+  readonly connection: Connection
+  readonly inode: number
+  readonly readOnly: boolean
+  readonly isNew: boolean
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Opens the store at `path`, or makes it (0600). A damaged file is moved aside and a new store takes its place; notes
+ * that can still be read from it are carried over. Rejects with `store_newer`, or with `store_unusable` where it is
+ * locked for too long, unreachable, or its driver is missing. A read-only store opens with a warning and is only read.
+ */
+export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<OpenedStore> {
+  let driver: Driver
+  try {
+    driver = (options.driver ?? loadDriver)()
+  } catch (error) {
+    throw failure('store_unusable', { path, why: `its driver libsql cannot be loaded (${firstLine(error)})` }, error)
+  }
+  const context: Context = {
+    path,
+    driver,
+    busyMs: options.busyMs ?? 3_000,
+    journal: options.journal ?? (isOnNetwork(path) ? 'delete' : 'wal'),
+    now: options.now ?? (() => new Date()),
+  }
+  const opened = await openFile(context)
+  return { store: sqliteStore(accessTo(context, opened)), warnings: opened.warnings, rebuild: opened.isNew }
+}
+
+const firstLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] as string
+
+async function openFile(context: Context): Promise<Opened> {
+  const { path } = context
+  const warnings: string[] = []
+  let aside: string | undefined
+  // A second round follows where the file was damaged, a third where another process put it aside at the same moment.
+  for (let round = 1; ; round += 1) {
+    let found: Found | undefined
+    try {
+      found = inspect(path)
+      if (found.version > migrations.length) throw failure('store_newer', { path, version: found.version, known: migrations.length })
+      const readOnly = isReadOnly(path)
+      if (readOnly) return { ...(await openReadOnly(context, found)), warnings: [...warnings, `the store ${path} is read-only: nothing new is recorded in it`] }
+      if (found.kind === 'damaged' || isMarkedDamaged(path, found.inode)) throw damage
+      createPrivate(path)
+      found = found.kind === 'missing' ? inspect(path) : found
+      const opened = await openWritable(context, found)
+      if (aside !== undefined) copyNotes(context, aside, opened.connection)
+      return { ...opened, warnings }
+    } catch (error) {
+      if (!found || found.kind === 'missing' || round > 3 || !(error === damage || troubleOf(error) === 'damaged')) throw unusable(path, error)
+      const moved = await putAside(path, found.inode, context.now()).catch((failed: unknown) => {
+        throw failure('store_unusable', { path, why: `it is damaged and cannot be moved aside (${firstLine(failed)})` }, failed)
+      })
+      aside = moved ?? aside
+      if (moved !== undefined) warnings.push(`the store was damaged; it was moved to ${moved} and a new one was made`)
+    }
+  }
+}
+
+const damage = Object.assign(new Error('the file is damaged'), { rawCode: 26 })
+
+async function openWritable(context: Context, found: Found): Promise<Omit<Opened, 'warnings'>> {
+  const { path } = context
+  leaveToSqlite(path)
+  const connection = await retrying(context, () => connect(context.driver, path))
+  try {
+    const isNew = await retrying(context, () => {
+      connection.exec(`pragma busy_timeout = ${busyTimeoutMs}; pragma synchronous = normal; pragma temp_store = memory`)
+      const version = versionOf(connection)
+      if (version > migrations.length) throw failure('store_newer', { path, version, known: migrations.length })
+      if (found.kind === 'database' && (version === 0 || found.bytes <= checkedBytes)) check(connection)
+      connection.exec(`pragma journal_mode = ${context.journal}`)
+      const before = migrate(connection)
+      probe(connection)
+      return before === 0
+    })
+    return { connection, inode: inodeOf(path), readOnly: false, isNew }
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+function check(connection: Connection): void {
+  if (connection.all('pragma quick_check(1)')[0]?.[0] !== 'ok') throw damage
+}
+
+async function openReadOnly(context: Context, found: Found): Promise<Omit<Opened, 'warnings'>> {
+  const { path } = context
+  if (found.kind === 'missing') throw failure('store_unusable', { path, why: 'its folder is read-only' })
+  if (found.kind !== 'database') throw failure('store_unusable', { path, why: `it is read-only and ${found.kind === 'empty' ? 'empty' : 'damaged'}` })
+  const location = `file:${encodeURI(path).replaceAll('?', '%3f').replaceAll('#', '%23')}`
+  leaveToSqlite(path)
+  let last: unknown
+  // Without a writable folder SQLite cannot share a write-ahead log; then the file alone is read as it stands.
+  for (const mode of ['mode=ro', 'immutable=1']) {
+    let connection: Connection | undefined
+    try {
+      connection = connect(context.driver, `${location}?${mode}`)
+      connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
+      const version = versionOf(connection)
+      if (version < migrations.length) throw failure('store_unusable', { path, why: 'it is read-only and its tables are not those of this version' })
+      probe(connection)
+      return { connection, inode: found.inode, readOnly: true, isNew: false }
+    } catch (error) {
+      connection?.close()
+      if (error instanceof HoldfastError) throw error
+      if (troubleOf(error) === 'damaged') throw failure('store_unusable', { path, why: 'it is read-only and damaged' }, error)
+      last = error
+    }
+  }
+  throw last
+}
+
+/** Notes are nowhere else, so what is left of them in a damaged store goes into the new one. */
+function copyNotes(context: Context, aside: string, to: Connection): void {
+  let from: Connection | undefined
+  try {
+    from = connect(context.driver, aside)
+    const rows = from.all('select id, note from notes order by seq')
+    to.write(() => {
+      for (const [id, note] of rows) to.run('insert or ignore into notes (id, note) values (?, ?)', [id ?? null, note ?? null])
+    })
+  } catch {
+    // Too damaged to be read; the file is kept.
+  } finally {
+    from?.close()
+  }
+}
+
+/** Repeats `body` while other processes hold the lock that it needs, at most `busyMs` since `since`. */
+async function retrying<T>(context: Context, body: () => T, since = performance.now()): Promise<T> {
+  for (;;) {
+    try {
+      return body()
+    } catch (error) {
+      if (troubleOf(error) !== 'busy' || performance.now() - since > context.busyMs) throw error
+      // Unequal waits keep processes that collided from colliding again.
+      await sleep(retryMs * (0.2 + Math.random()))
+    }
+  }
+}
+
+function unusable(path: string, error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error
+  return failure('store_unusable', { path, why: whyOf(error) }, error)
+}
+
+function accessTo(context: Context, first: Opened): Access {
+  const { path } = context
+  let current: Opened = first
+  let closing = false
+  let closed = false
+  let reopening: Promise<void> | undefined
+  let last: Promise<unknown> = Promise.resolve()
+
+  // The file may be put aside or removed by another process; what is written to the old one would be lost.
+  const refresh = async (): Promise<void> => {
+    if (current.readOnly || inodeOf(path) === current.inode) return
+    reopening ??= openFile(context)
+      .then((opened) => {
+        current.connection.close()
+        current = opened
+      })
+      .finally(() => {
+        reopening = undefined
+      })
+    await reopening
+  }
+  const attempt = async <T>(body: (connection: Connection) => T, since: number): Promise<T> => {
+    try {
+      if (closed) throw failure('closed', {})
+      await refresh()
+      return await retrying(
+        context,
+        () => {
+          if (closed) throw failure('closed', {})
+          return body(current.connection)
+        },
+        since,
+      )
+    } catch (error) {
+      if (troubleOf(error) === 'damaged') markDamaged(path, current.inode)
+      throw unusable(path, error)
+    }
+  }
+  return {
+    read: (body) => (closing ? Promise.reject(failure('closed', {})) : attempt(body, performance.now())),
+    write(body) {
+      if (closing) return Promise.reject(failure('closed', {}))
+      if (current.readOnly) return Promise.reject(failure('store_unusable', { path, why: 'it is read-only' }))
+      const since = performance.now()
+      const result = last.then(() => attempt((connection) => connection.write(() => body(connection)), since))
+      last = result.catch(() => undefined)
+      return result
+    },
+    async close() {
+      closing = true
+      await last
+      closed = true
+      current.connection.close()
+    },
+  }
+}

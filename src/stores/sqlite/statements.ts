@@ -1,0 +1,105 @@
+import { foldText } from '../../core/query.ts'
+import type { RunRecord } from '../../core/run.ts'
+import type { RunFilter } from '../../core/store.ts'
+import type { SqlValue } from './driver.ts'
+
+/** What `query` of a filter is looked for in: id, purpose and command, folded, apart from each other. */
+export function labelOf(record: Pick<RunRecord, 'id' | 'purpose' | 'command'>): string {
+  return [record.id, record.purpose ?? '', record.command].map((text) => foldText(text).replaceAll('\u0000', ' ')).join('\u001f')
+}
+
+export interface Select {
+  readonly sql: string
+  readonly params: readonly SqlValue[]
+}
+
+const maxTrigrams = 24
+
+/** The match expression for rows that have every trigram of `text`; undefined where it is too short to have one. */
+function trigramMatch(text: string): string | undefined {
+  const chars = [...text]
+  const trigrams = new Set<string>()
+  const last = chars.length - 3
+  const step = Math.max(1, last / (maxTrigrams - 1))
+  for (let at = 0; at <= last; at += step) trigrams.add(chars.slice(Math.floor(at), Math.floor(at) + 3).join(''))
+  return trigrams.size === 0 ? undefined : [...trigrams].map(quoted).join(' ')
+}
+
+const quoted = (term: string): string => `"${term.replaceAll('"', '""')}"`
+
+/** The match expression for rows that have every token; undefined where there is none to ask for. */
+export function tokenMatch(tokens: readonly string[]): string | undefined {
+  const terms = tokens.flatMap((token) => {
+    const prefix = token.endsWith('*')
+    // The tokenizer knows no other characters inside of a token, and this kind of index no phrases.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is what ASCII means
+    const words = token.split(/[^A-Za-z0-9_\u0080-\uffff]+/).filter((word) => word !== '')
+    return words.map((word, i) => quoted(word) + (prefix && i === words.length - 1 ? '*' : ''))
+  })
+  return terms.length === 0 ? undefined : terms.join(' ')
+}
+
+/** Runs that a filter lets pass, newest first, as `seq, pinned, record`. `match`: only those whose output has these tokens; `partial`: only those not indexed whole. */
+export function selectRuns(filter: RunFilter, only: { match?: string; partial?: boolean } = {}): Select {
+  const where: string[] = []
+  const params: SqlValue[] = []
+  const add = (condition: string, ...values: readonly SqlValue[]): void => {
+    where.push(condition)
+    params.push(...values)
+  }
+  if (only.partial) add('r.indexed < 2')
+  if (filter.failing !== undefined) add(filter.failing ? 'r.failing = 1' : 'r.failing = 0')
+  if (filter.running !== undefined) add(filter.running ? "r.state = 'running'" : "r.state <> 'running'")
+  if (filter.runtime !== undefined) add('r.runtime = ?', filter.runtime)
+  if (filter.sinceMs !== undefined) add('r.started_ms >= ?', filter.sinceMs)
+  const narrowed = where.length > 0
+
+  let from = 'runs r'
+  let order = 'r.seq'
+  // A full-text table alone is read from its newest row on and stops at the limit. Together with another filter it is
+  // cheaper to ask it once for all its rows.
+  const search = (table: string, match: string): void => {
+    if (narrowed || from !== 'runs r') return add(`r.seq in (select rowid from ${table} where ${table} match ?)`, match)
+    from = `${table} cross join runs r on r.seq = ${table}.rowid`
+    order = `${table}.rowid`
+    add(`${table} match ?`, match)
+  }
+  const label = filter.query === undefined ? '' : foldText(filter.query).trim()
+  const labelMatch = trigramMatch(label)
+  if (only.match !== undefined) search('outputs', only.match)
+  if (labelMatch !== undefined) search('label_parts', labelMatch)
+  if (label !== '') {
+    from += ' cross join labels l on l.seq = r.seq'
+    add('instr(l.label, ?) > 0', label)
+  }
+  const sql = `select r.seq, r.pinned, c.record from ${from} cross join records c on c.seq = r.seq${where.length > 0 ? ` where ${where.join(' and ')}` : ''} order by ${order} desc limit ?`
+  return { sql, params: [...params, limitOf(filter.limit)] }
+}
+
+/** A limit as SQL takes it. What is no number of rows asks for none. */
+export function limitOf(limit: number): number {
+  if (Number.isNaN(limit) || limit <= 0) return 0
+  return Math.floor(Math.min(limit, 2 ** 31))
+}
+
+/** A stored record; undefined where the row is damaged. */
+export function toRecord(json: SqlValue | undefined, pinned: boolean): RunRecord | undefined {
+  if (typeof json !== 'string') return undefined
+  try {
+    const value = JSON.parse(json) as Partial<RunRecord> | null
+    const whole =
+      typeof value === 'object' &&
+      value !== null &&
+      typeof value.id === 'string' &&
+      typeof value.state === 'string' &&
+      typeof value.command === 'string' &&
+      typeof value.startedAt === 'string' &&
+      isObject(value.stdout) &&
+      isObject(value.stderr)
+    return whole ? { ...(value as RunRecord), pinned } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null

@@ -1,0 +1,155 @@
+import { isFailing, type RunRecord } from '../../core/run.ts'
+import type { Note, RunFilter, Store } from '../../core/store.ts'
+import type { Connection, SqlValue } from './driver.ts'
+import type { Access } from './open.ts'
+import { labelOf, limitOf, type Select, selectRuns, tokenMatch, toRecord } from './statements.ts'
+
+/** Removing many runs is done in steps, so that neither other processes nor this one wait for all of them. */
+const removedAtOnce = 100
+
+export function sqliteStore(access: Access): Store {
+  return {
+    begin: (record) =>
+      access.write((connection) => {
+        const known = connection.all('select seq, state from runs where id = ?', [record.id])[0]
+        if (!known) insert(connection, record)
+        // A late beginning never takes back an end.
+        else if (known[1] === 'running') replace(connection, Number(known[0]), record)
+      }),
+    finish: (record) =>
+      access.write((connection) => {
+        const seq = seqOf(connection, record.id)
+        if (seq === undefined) insert(connection, record)
+        else replace(connection, seq, record)
+      }),
+    find: (id) =>
+      access.read((connection) => {
+        const row = connection.all('select r.pinned, c.record from runs r join records c on c.seq = r.seq where r.id = ?', [id])[0]
+        return row && toRecord(row[1], row[0] === 1)
+      }),
+    idsWithPrefix: (prefix, limit) =>
+      access.read((connection) => {
+        const sql = 'select id from runs where id >= ? and id < ? order by seq desc limit ?'
+        const all = 'select id from runs order by seq desc limit ?'
+        const rows = prefix === '' ? connection.all(all, [limitOf(limit)]) : connection.all(sql, [prefix, `${prefix}\u{10ffff}`, limitOf(limit)])
+        return rows.map(([id]) => String(id))
+      }),
+    list: (filter) => access.read((connection) => toRecords(select(connection, selectRuns(filter)))),
+    count: () =>
+      access.read((connection) => {
+        const [runs, failing] = connection.all('select (select count(*) from runs), (select count(*) from runs where failing = 1)')[0] ?? []
+        return { runs: Number(runs), failing: Number(failing) }
+      }),
+    setPinned: (id, pinned) =>
+      access.write((connection) => {
+        connection.run('update runs set pinned = ? where id = ?', [pinned ? 1 : 0, id])
+      }),
+    async remove(ids) {
+      for (let at = 0; at < ids.length; at += removedAtOnce) {
+        await access.write((connection) => {
+          for (const id of ids.slice(at, at + removedAtOnce)) removeRun(connection, id)
+        })
+      }
+    },
+    index: (id, tokens, whole) =>
+      access.write((connection) => {
+        const seq = seqOf(connection, id)
+        if (seq === undefined) return
+        connection.run('delete from outputs where rowid = ?', [seq])
+        connection.run('insert into outputs (rowid, tokens) values (?, ?)', [seq, tokens])
+        connection.run('update runs set indexed = ? where seq = ?', [whole ? 2 : 1, seq])
+      }),
+    listUnindexed: (limit) =>
+      access.read((connection) => {
+        const sql = "select id from runs where indexed = 0 and state <> 'running' order by seq desc limit ?"
+        return connection.all(sql, [limitOf(limit)]).map(([id]) => String(id))
+      }),
+    candidates: (tokens, filter) => access.read((connection) => candidates(connection, tokens, filter)),
+    addNote: (note) =>
+      access.write((connection) => {
+        connection.run('delete from notes where id = ?', [note.id])
+        connection.run('insert into notes (id, note) values (?, ?)', [note.id, JSON.stringify(note)])
+      }),
+    listNotes: () =>
+      access.read((connection) =>
+        connection.all('select note from notes order by seq desc').flatMap(([json]) => {
+          const note = toNote(json)
+          return note ? [note] : []
+        }),
+      ),
+    removeNote: (id) => access.write((connection) => connection.run('delete from notes where id = ?', [id]).changes > 0),
+    close: () => access.close(),
+  }
+}
+
+function seqOf(connection: Connection, id: string): number | undefined {
+  const row = connection.all('select seq from runs where id = ?', [id])[0]
+  return row && Number(row[0])
+}
+
+function columnsOf(record: RunRecord): readonly SqlValue[] {
+  const startedMs = Date.parse(record.startedAt)
+  return [record.state, isFailing(record) ? 1 : 0, record.runtime, Number.isNaN(startedMs) ? 0 : startedMs, record.pinned ? 1 : 0]
+}
+
+function insert(connection: Connection, record: RunRecord): void {
+  const sql = 'insert into runs (state, failing, runtime, started_ms, pinned, id) values (?, ?, ?, ?, ?, ?)'
+  const seq = connection.run(sql, [...columnsOf(record), record.id]).rowid
+  const label = labelOf(record)
+  connection.run('insert into records (seq, record) values (?, ?)', [seq, JSON.stringify(record)])
+  connection.run('insert into labels (seq, label) values (?, ?)', [seq, label])
+  connection.run('insert into label_parts (rowid, label) values (?, ?)', [seq, label])
+}
+
+function replace(connection: Connection, seq: number, record: RunRecord): void {
+  // A pin that was set while the run went on is not in the record that its holder wrote.
+  const sql = 'update runs set state = ?, failing = ?, runtime = ?, started_ms = ?, pinned = max(pinned, ?) where seq = ?'
+  connection.run(sql, [...columnsOf(record), seq])
+  connection.run('insert or replace into records (seq, record) values (?, ?)', [seq, JSON.stringify(record)])
+  const label = labelOf(record)
+  if (connection.all('select label from labels where seq = ?', [seq])[0]?.[0] === label) return
+  connection.run('insert or replace into labels (seq, label) values (?, ?)', [seq, label])
+  connection.run('delete from label_parts where rowid = ?', [seq])
+  connection.run('insert into label_parts (rowid, label) values (?, ?)', [seq, label])
+}
+
+function removeRun(connection: Connection, id: string): void {
+  const seq = seqOf(connection, id)
+  if (seq === undefined) return
+  for (const table of ['outputs', 'label_parts']) connection.run(`delete from ${table} where rowid = ?`, [seq])
+  for (const table of ['labels', 'records', 'runs']) connection.run(`delete from ${table} where seq = ?`, [seq])
+}
+
+interface Row {
+  readonly seq: number
+  readonly pinned: boolean
+  readonly record: SqlValue
+}
+
+function select(connection: Connection, { sql, params }: Select): Row[] {
+  return connection.all(sql, params).map(([seq, pinned, record]) => ({ seq: Number(seq), pinned: pinned === 1, record: record ?? null }))
+}
+
+const toRecords = (rows: readonly Row[]): RunRecord[] =>
+  rows.flatMap(({ record, pinned }) => {
+    const found = toRecord(record, pinned)
+    return found ? [found] : []
+  })
+
+function candidates(connection: Connection, tokens: readonly string[], filter: RunFilter): RunRecord[] {
+  const match = tokenMatch(tokens)
+  if (match === undefined) return toRecords(select(connection, selectRuns(filter)))
+  const rows = new Map<number, Row>()
+  for (const only of [{ match }, { partial: true }]) for (const row of select(connection, selectRuns(filter, only))) rows.set(row.seq, row)
+  const newest = [...rows.values()].sort((a, b) => b.seq - a.seq)
+  return toRecords(newest.slice(0, limitOf(filter.limit)))
+}
+
+function toNote(json: SqlValue | undefined): Note | undefined {
+  try {
+    const note = JSON.parse(String(json)) as Partial<Note> | null
+    return typeof note?.id === 'string' && typeof note.text === 'string' ? (note as Note) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,383 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { parseQuery, queryTokens, tokensOf } from '../../src/core/query.ts'
+import { emptyTotals, type RunRecord } from '../../src/core/run.ts'
+import type { Note, RunFilter, Store } from '../../src/core/store.ts'
+
+/** A record to begin with; `changes` say what the test is about. */
+export function runRecord(id: string, changes: Partial<RunRecord> = {}): RunRecord {
+  return {
+    id,
+    state: 'running',
+    command: `command of ${id}`,
+    runtime: null,
+    purpose: null,
+    cwd: '/srv/project',
+    branch: 'main',
+    startedAt: '2026-03-14T10:00:00.000Z',
+    endedAt: null,
+    durationMs: null,
+    outcome: null,
+    error: null,
+    stdout: emptyTotals,
+    stderr: emptyTotals,
+    leftovers: [],
+    warnings: [],
+    holder: { pid: 100, startTime: '12345' },
+    process: null,
+    pinned: false,
+    ...changes,
+  }
+}
+
+/** The same record when its command has ended. */
+export function endedRecord(id: string, exitCode: number, changes: Partial<RunRecord> = {}): RunRecord {
+  return runRecord(id, {
+    state: 'ended',
+    endedAt: '2026-03-14T10:00:01.000Z',
+    durationMs: 1_000,
+    outcome: { kind: 'exited', exitCode, signal: null, limit: null },
+    stdout: { bytes: 12, lines: 1, droppedBytes: 0, gap: null },
+    ...changes,
+  })
+}
+
+const ids = (records: readonly { id: string }[]): string[] => records.map(({ id }) => id)
+const filter = (changes: Partial<RunFilter> = {}): RunFilter => ({ limit: 100, ...changes })
+const tokensFor = (query: string): readonly string[] => queryTokens(parseQuery(query))
+const note = (id: string, text: string): Note => ({ id, category: 'gotcha', text, confidence: 0.8, createdAt: '2026-03-14T10:00:00.000Z' })
+
+interface Requirement {
+  readonly id: string
+  readonly promise: string
+  readonly check: (store: Store) => Promise<void>
+}
+
+const requirement = (id: string, promise: string, check: Requirement['check']): Requirement => ({ id, promise, check })
+
+async function add(store: Store, ...records: readonly RunRecord[]): Promise<void> {
+  for (const record of records) {
+    await store.begin(record.state === 'running' ? record : { ...record, state: 'running', outcome: null })
+    if (record.state !== 'running') await store.finish(record)
+  }
+}
+
+/** Every promise of the port `Store`. */
+export const storeRequirements: readonly Requirement[] = [
+  requirement('records.begin', 'a run that has begun is found with everything that was recorded', async (store) => {
+    const record = runRecord('a', { purpose: 'line\nbreak "quotes" 日本 🔥 \u0000', runtime: 'bash', process: { pid: 7, startTime: 'x' }, warnings: ['one'] })
+    await store.begin(record)
+    expect(await store.find('a')).toEqual(record)
+  }),
+  requirement('records.finish', 'a finished run replaces what was recorded at its beginning', async (store) => {
+    await store.begin(runRecord('a'))
+    await store.finish(endedRecord('a', 3))
+    expect(await store.find('a')).toEqual(endedRecord('a', 3))
+    expect(await store.count()).toEqual({ runs: 1, failing: 1 })
+  }),
+  requirement('records.finish-alone', 'finishing a run that was never begun adds it', async (store) => {
+    await store.finish(endedRecord('a', 0))
+    expect(await store.find('a')).toEqual(endedRecord('a', 0))
+  }),
+  requirement('records.begin-late', 'a beginning that is recorded late does not take back the end of the run', async (store) => {
+    await store.finish(endedRecord('a', 0))
+    await store.begin(runRecord('a'))
+    expect((await store.find('a'))?.state).toBe('ended')
+    expect(await store.count()).toEqual({ runs: 1, failing: 0 })
+  }),
+  requirement('records.begin-again', 'beginning a running run again replaces its record', async (store) => {
+    await store.begin(runRecord('a'))
+    await store.begin(runRecord('a', { process: { pid: 8, startTime: 'y' } }))
+    expect((await store.find('a'))?.process).toEqual({ pid: 8, startTime: 'y' })
+    expect((await store.count()).runs).toBe(1)
+  }),
+  requirement('records.copies', 'what a caller does to a record afterwards does not change the stored one', async (store) => {
+    const record = { ...runRecord('a'), warnings: ['kept'] }
+    await store.begin(record)
+    record.warnings.push('added later')
+    expect((await store.find('a'))?.warnings).toEqual(['kept'])
+  }),
+  requirement('records.unknown', 'an id that is not stored is answered with undefined', async (store) => {
+    await store.begin(runRecord('a'))
+    expect(await store.find('b')).toBeUndefined()
+    expect(await store.find('')).toBeUndefined()
+    expect((await store.find('a'))?.id).toBe('a')
+    expect(await store.find('b')).toBeUndefined()
+  }),
+  requirement('order.sequence', 'runs are listed newest first by the order in which they began, whatever the clock said', async (store) => {
+    await store.begin(runRecord('a', { startedAt: '2026-03-14T18:00:00.000Z' }))
+    await store.begin(runRecord('b', { startedAt: '2026-03-14T09:00:00.000Z' }))
+    await store.begin(runRecord('c', { startedAt: 'no time at all' }))
+    expect(ids(await store.list(filter()))).toEqual(['c', 'b', 'a'])
+  }),
+  requirement('order.kept', 'the end of a run does not change its place', async (store) => {
+    await add(store, runRecord('a'), runRecord('b'), runRecord('c'))
+    await store.finish(endedRecord('a', 0))
+    expect(ids(await store.list(filter()))).toEqual(['c', 'b', 'a'])
+  }),
+  requirement('order.calls', 'calls that are made without waiting are recorded in the order of the calls', async (store) => {
+    const names = Array.from({ length: 20 }, (_, i) => `run-${i}`)
+    await Promise.all(names.map((id) => store.begin(runRecord(id))))
+    expect(ids(await store.list(filter()))).toEqual(names.reverse())
+  }),
+  requirement('order.never-reused', 'the place of a removed run is not given to a later one', async (store) => {
+    await add(store, runRecord('a'), runRecord('b'))
+    await store.index('b', 'word', true)
+    await store.remove(['b'])
+    await add(store, endedRecord('c', 0))
+    expect(ids(await store.list(filter()))).toEqual(['c', 'a'])
+    await store.index('c', 'other', true)
+    expect(ids(await store.candidates(['word'], filter({ running: false })))).toEqual([])
+  }),
+  requirement('prefix.newest', 'ids with a prefix come newest first, up to the limit', async (store) => {
+    await add(store, runRecord('ab1'), runRecord('b'), runRecord('ab2'), runRecord('ab3'))
+    expect(await store.idsWithPrefix('ab', 10)).toEqual(['ab3', 'ab2', 'ab1'])
+    expect(await store.idsWithPrefix('ab', 2)).toEqual(['ab3', 'ab2'])
+    expect(await store.idsWithPrefix('', 10)).toEqual(['ab3', 'ab2', 'b', 'ab1'])
+    expect(await store.idsWithPrefix('ab1', 10)).toEqual(['ab1'])
+  }),
+  requirement('prefix.literal', 'a prefix has no wildcards', async (store) => {
+    await add(store, runRecord('abc'), runRecord('a%c'), runRecord('a_c'))
+    expect(await store.idsWithPrefix('a%', 10)).toEqual(['a%c'])
+    expect(await store.idsWithPrefix('a_', 10)).toEqual(['a_c'])
+    expect(await store.idsWithPrefix('*', 10)).toEqual([])
+  }),
+  requirement('list.limit', 'a list is no longer than its limit', async (store) => {
+    await add(store, runRecord('a'), runRecord('b'), runRecord('c'))
+    expect(ids(await store.list(filter({ limit: 2 })))).toEqual(['c', 'b'])
+    expect(await store.list(filter({ limit: 0 }))).toEqual([])
+    expect(await store.list(filter({ limit: Number.POSITIVE_INFINITY }))).toHaveLength(3)
+  }),
+  requirement('list.query', 'a query is a part of id, purpose or command, whatever the case', async (store) => {
+    await add(
+      store,
+      runRecord('one-x1', { command: 'npm test -- --grep "A_b%c"' }),
+      runRecord('two-x2', { purpose: 'Deploy the Straße service', command: 'make' }),
+      runRecord('three-x3', { command: 'echo 日本語', purpose: 'make it so' }),
+    )
+    const found = async (query: string): Promise<string[]> => ids(await store.list(filter({ query })))
+    expect(await found('NPM TEST')).toEqual(['one-x1'])
+    expect(await found('"a_b%C"')).toEqual(['one-x1'])
+    expect(await found('a%c')).toEqual([])
+    expect(await found('STRASSE')).toEqual(['two-x2'])
+    expect(await found('本語')).toEqual(['three-x3'])
+    expect(await found('x2')).toEqual(['two-x2'])
+    expect(await found('Make')).toEqual(['three-x3', 'two-x2'])
+    expect(await found('e')).toEqual(['three-x3', 'two-x2', 'one-x1'])
+    expect(await found('nothing like it')).toEqual([])
+    expect(await found("' OR 1=1 --")).toEqual([])
+    expect(await found('  ')).toEqual(['three-x3', 'two-x2', 'one-x1'])
+    expect(await found('  make ')).toEqual(['three-x3', 'two-x2'])
+  }),
+  requirement('list.query-long', 'a long query is compared to its end', async (store) => {
+    const text = Array.from({ length: 400 }, (_, i) => `word${i}`).join(' ')
+    await add(store, runRecord('a', { command: `${text} end` }))
+    expect(ids(await store.list(filter({ query: `${text} END` })))).toEqual(['a'])
+    expect(await store.list(filter({ query: `${text} ends` }))).toEqual([])
+  }),
+  requirement('list.query-changed', 'a run is found by what its last record says', async (store) => {
+    await store.begin(runRecord('a', { command: 'first text' }))
+    await store.finish(endedRecord('a', 0, { command: 'second text' }))
+    expect(ids(await store.list(filter({ query: 'second' })))).toEqual(['a'])
+    expect(await store.list(filter({ query: 'first' }))).toEqual([])
+  }),
+  requirement('list.failing', 'failing is every end but exit code 0, and not a run that goes on', async (store) => {
+    const ended = (id: string, outcome: RunRecord['outcome']): RunRecord => endedRecord(id, 0, { outcome })
+    await add(
+      store,
+      endedRecord('ok', 0),
+      endedRecord('code', 1),
+      ended('signal', { kind: 'signaled', exitCode: 137, signal: 'SIGKILL', limit: null }),
+      ended('timeout', { kind: 'timed_out', exitCode: 0, signal: null, limit: 'wall' }),
+      ended('lost', { kind: 'lost', exitCode: null, signal: null, limit: null }),
+      runRecord('failed', { state: 'failed', error: { code: 'not_found', message: 'no such program', details: {} } }),
+      runRecord('interrupted', { state: 'interrupted' }),
+      runRecord('going'),
+    )
+    expect(ids(await store.list(filter({ failing: true })))).toEqual(['interrupted', 'failed', 'lost', 'timeout', 'signal', 'code'])
+    expect(ids(await store.list(filter({ failing: false })))).toEqual(['going', 'ok'])
+    expect(await store.count()).toEqual({ runs: 8, failing: 6 })
+  }),
+  requirement('list.running', 'running runs are those whose record says so', async (store) => {
+    await add(store, runRecord('a'), endedRecord('b', 0), runRecord('c'))
+    expect(ids(await store.list(filter({ running: true })))).toEqual(['c', 'a'])
+    expect(ids(await store.list(filter({ running: false })))).toEqual(['b'])
+  }),
+  requirement('list.runtime', 'a runtime is compared as a whole', async (store) => {
+    await add(store, runRecord('a', { runtime: 'bash' }), runRecord('b', { runtime: 'python' }), runRecord('c'), runRecord('d', { runtime: 'bash' }))
+    expect(ids(await store.list(filter({ runtime: 'bash' })))).toEqual(['d', 'a'])
+    expect(await store.list(filter({ runtime: 'bas' }))).toEqual([])
+  }),
+  requirement('list.since', 'a time bounds the start of the runs, itself included', async (store) => {
+    await add(
+      store,
+      runRecord('late', { startedAt: '2026-03-14T12:00:00.000Z' }),
+      runRecord('early', { startedAt: '2026-03-14T08:00:00.000Z' }),
+      runRecord('exact', { startedAt: '2026-03-14T10:00:00.000Z' }),
+    )
+    expect(ids(await store.list(filter({ sinceMs: Date.parse('2026-03-14T10:00:00.000Z') })))).toEqual(['exact', 'late'])
+  }),
+  requirement('list.together', 'all parts of a filter must hold', async (store) => {
+    await add(
+      store,
+      endedRecord('a', 1, { runtime: 'bash', command: 'make all' }),
+      endedRecord('b', 0, { runtime: 'bash', command: 'make all' }),
+      endedRecord('c', 1, { runtime: 'node', command: 'make all' }),
+      endedRecord('d', 1, { runtime: 'bash', command: 'other' }),
+      endedRecord('e', 1, { runtime: 'bash', command: 'make all', startedAt: '2020-01-01T00:00:00.000Z' }),
+    )
+    const all = filter({ failing: true, running: false, runtime: 'bash', query: 'MAKE', sinceMs: Date.parse('2026-01-01') })
+    expect(ids(await store.list(all))).toEqual(['a'])
+  }),
+  requirement('pins.set', 'a pin is set and taken away again', async (store) => {
+    await add(store, endedRecord('a', 0))
+    await store.setPinned('a', true)
+    expect((await store.find('a'))?.pinned).toBe(true)
+    expect((await store.list(filter()))[0]?.pinned).toBe(true)
+    await store.setPinned('a', false)
+    expect((await store.find('a'))?.pinned).toBe(false)
+    await store.setPinned('unknown', true)
+  }),
+  requirement('pins.kept', 'a pin that was set while a run went on stays when it ends', async (store) => {
+    await store.begin(runRecord('a'))
+    await store.setPinned('a', true)
+    await store.finish(endedRecord('a', 0))
+    expect((await store.find('a'))?.pinned).toBe(true)
+  }),
+  requirement('remove.all', 'a removed run is gone from records, lists, counts and index; unknown ids are passed over', async (store) => {
+    await add(store, endedRecord('a', 1, { command: 'gone' }), endedRecord('b', 0))
+    await store.index('a', 'alpha', true)
+    await store.index('b', 'beta', true)
+    await store.remove(['a', 'unknown', 'a'])
+    expect(await store.find('a')).toBeUndefined()
+    expect(ids(await store.list(filter()))).toEqual(['b'])
+    expect(await store.list(filter({ query: 'gone' }))).toEqual([])
+    expect(await store.count()).toEqual({ runs: 1, failing: 0 })
+    expect(await store.candidates(['alpha'], filter())).toEqual([])
+    expect(await store.idsWithPrefix('a', 10)).toEqual([])
+    await store.remove([])
+  }),
+  requirement('remove.many', 'many runs are removed at once', async (store) => {
+    const names = Array.from({ length: 250 }, (_, i) => `run-${i}`)
+    await Promise.all(names.map((id) => store.begin(runRecord(id))))
+    await store.remove(names.slice(0, 249))
+    expect(ids(await store.list(filter()))).toEqual(['run-249'])
+  }),
+  requirement('index.whole', 'an indexed run is a candidate only for tokens that it has, all of them', async (store) => {
+    await add(store, endedRecord('a', 0), endedRecord('b', 0))
+    await store.index('a', 'alpha beta gamma', true)
+    await store.index('b', 'alpha delta', true)
+    const found = async (...tokens: string[]): Promise<string[]> => ids(await store.candidates(tokens, filter()))
+    expect(await found('alpha')).toEqual(['b', 'a'])
+    expect(await found('alpha', 'beta')).toEqual(['a'])
+    expect(await found('beta', 'delta')).toEqual([])
+    expect(await found('alph')).toEqual([])
+    expect(await found('alph*', 'gam*')).toEqual(['a'])
+    expect(await found('alpha*')).toEqual(['b', 'a'])
+    expect(await found('zeta*')).toEqual([])
+    expect(await found()).toEqual(['b', 'a'])
+  }),
+  requirement('index.partial', 'a run whose index is not whole may hold anything', async (store) => {
+    await add(store, endedRecord('part', 0), endedRecord('whole', 0), endedRecord('never', 0), runRecord('going'))
+    await store.index('part', 'alpha', false)
+    await store.index('whole', 'beta', true)
+    expect(ids(await store.candidates(['zeta'], filter()))).toEqual(['going', 'never', 'part'])
+    expect(ids(await store.candidates(['alpha'], filter()))).toEqual(['going', 'never', 'part'])
+    expect(ids(await store.candidates(['beta'], filter()))).toEqual(['going', 'never', 'whole', 'part'])
+  }),
+  requirement('index.replace', 'indexing a run again replaces its tokens', async (store) => {
+    await add(store, endedRecord('a', 0))
+    await store.index('a', 'alpha', false)
+    await store.index('a', 'beta', true)
+    expect(await store.candidates(['alpha'], filter())).toEqual([])
+    expect(ids(await store.candidates(['beta'], filter()))).toEqual(['a'])
+  }),
+  requirement('index.kept', 'recording the run again keeps its index', async (store) => {
+    await add(store, endedRecord('a', 0), endedRecord('b', 0))
+    await store.index('a', 'alpha', true)
+    await store.index('b', '', true)
+    await store.finish(endedRecord('a', 2))
+    expect(ids(await store.candidates(['alpha'], filter()))).toEqual(['a'])
+  }),
+  requirement('index.unknown', 'indexing a run that is not there does nothing', async (store) => {
+    await store.index('unknown', 'alpha', true)
+    expect(await store.candidates(['alpha'], filter())).toEqual([])
+    expect((await store.count()).runs).toBe(0)
+  }),
+  requirement('index.filter', 'candidates pass the filter and are newest first up to its limit', async (store) => {
+    await add(store, endedRecord('a', 1), endedRecord('b', 0), endedRecord('c', 1, { command: 'special' }), endedRecord('d', 1), endedRecord('e', 1))
+    for (const id of ['a', 'b', 'c', 'd']) await store.index(id, 'alpha', true)
+    expect(ids(await store.candidates(['alpha'], filter({ failing: true })))).toEqual(['e', 'd', 'c', 'a'])
+    expect(ids(await store.candidates(['alpha'], filter({ limit: 2 })))).toEqual(['e', 'd'])
+    expect(ids(await store.candidates(['alpha'], filter({ failing: true, limit: 3 })))).toEqual(['e', 'd', 'c'])
+    expect(ids(await store.candidates(['alpha'], filter({ query: 'special' })))).toEqual(['c'])
+    expect(ids(await store.candidates([], filter({ failing: false })))).toEqual(['b'])
+  }),
+  requirement('index.unindexed', 'ended runs that were never indexed are listed newest first', async (store) => {
+    await add(store, endedRecord('a', 0), runRecord('going'), endedRecord('b', 0), endedRecord('c', 0), runRecord('cut', { state: 'interrupted' }))
+    await store.index('b', 'alpha', false)
+    expect(await store.listUnindexed(10)).toEqual(['cut', 'c', 'a'])
+    expect(await store.listUnindexed(1)).toEqual(['cut'])
+    await store.finish(endedRecord('going', 0))
+    expect(await store.listUnindexed(10)).toEqual(['cut', 'c', 'going', 'a'])
+  }),
+  requirement('index.language', 'the tokens of any text are found by the tokens of a query for it', async (store) => {
+    const texts = ['pre-edit hook', 'C++ builds', '日本語のエラー出力', 'Zürich straße', 'emoji 🔥 and 🥹', 'FOO_BAR=1', 'myCamelCase x86_64', `long ${'x'.repeat(300)}`, 'naïve Ⅷ ﬁ']
+    for (const [i, text] of texts.entries()) {
+      await add(store, endedRecord(`run-${i}`, 0))
+      await store.index(`run-${i}`, tokensOf(text), true)
+    }
+    const queries = ['pre-edit', 'C++', 'エラー', 'STRASSE', '🥹', 'BAR=1', 'case', 'x'.repeat(300), 'VIII fi']
+    for (const [i, query] of queries.entries()) expect(ids(await store.candidates(tokensFor(query), filter())), query).toEqual([`run-${i}`])
+  }),
+  requirement('index.any-token', 'no token is an error', async (store) => {
+    await add(store, endedRecord('a', 0))
+    await store.index('a', 'alpha', true)
+    for (const token of ['"', '""*', '*', 'a"b', "'", 'NEAR(', 'AND', '-alpha', '{tokens}:alpha', '\u0000', '^alpha', '\ud800', '']) {
+      expect(Array.isArray(await store.candidates([token], filter())), token).toBe(true)
+    }
+  }),
+  requirement('notes.list', 'notes are listed newest first and come back as they were', async (store) => {
+    await store.addNote(note('n1', 'tests need "port 5432" 日本'))
+    await store.addNote(note('n2', 'second'))
+    expect(await store.listNotes()).toEqual([note('n2', 'second'), note('n1', 'tests need "port 5432" 日本')])
+  }),
+  requirement('notes.same', 'a note with the id of another takes its place', async (store) => {
+    await store.addNote(note('n1', 'old'))
+    await store.addNote(note('n2', 'between'))
+    await store.addNote(note('n1', 'new'))
+    expect((await store.listNotes()).map(({ text }) => text)).toEqual(['new', 'between'])
+  }),
+  requirement('notes.remove', 'a removed note is gone; there is nothing to remove twice', async (store) => {
+    await store.addNote(note('n1', 'text'))
+    expect(await store.removeNote('n1')).toBe(true)
+    expect(await store.removeNote('n1')).toBe(false)
+    expect(await store.listNotes()).toEqual([])
+  }),
+  requirement('close.twice', 'closing twice is harmless, and afterwards every method rejects with a code', async (store) => {
+    await store.close()
+    await store.close()
+    const closed = { code: 'failed_precondition' }
+    await expect(store.begin(runRecord('a'))).rejects.toMatchObject(closed)
+    await expect(store.find('a')).rejects.toMatchObject(closed)
+    await expect(store.list(filter())).rejects.toMatchObject(closed)
+    await expect(store.candidates([], filter())).rejects.toMatchObject(closed)
+    await expect(store.addNote(note('n', 't'))).rejects.toMatchObject(closed)
+  }),
+]
+
+/** Runs every requirement on a store of its own; `open` makes an empty one. */
+export function describeStore(name: string, open: () => Promise<Store>): void {
+  describe(`the store ${name}`, () => {
+    const opened: Store[] = []
+    afterEach(async () => {
+      for (const store of opened.splice(0)) await store.close()
+    })
+    for (const { id, promise, check } of storeRequirements) {
+      it(`${id}: ${promise}`, async () => {
+        const store = await open()
+        opened.push(store)
+        await check(store)
+      })
+    }
+  })
+}
