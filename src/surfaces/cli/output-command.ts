@@ -4,7 +4,7 @@ import { type StreamName, streamNames } from '../../core/command.ts'
 import { failure } from '../../core/errors.ts'
 import { output } from '../../operations/index.ts'
 import { parseInput } from '../../operations/operation.ts'
-import { parseRef } from '../../operations/output-ref.ts'
+import { linesAround, parseRef } from '../../operations/output-ref.ts'
 import { type Command, commandFor, type Invocation, perform } from './command.ts'
 import { cliNaming, ownOption } from './option.ts'
 import { printJson, withLineFeed } from './print.ts'
@@ -12,10 +12,12 @@ import { terminalFilter } from './terminal-filter.ts'
 
 // One page of a long output; the next is read when the reader has taken this one.
 const pageBytes = 1024 * 1024
+// More than any range of bytes is answered with.
+const rangeBytes = 64 * 1024 * 1024
 
 export const outputCommand: Command = commandFor(output, 'output', 'Read what they printed', {
   options: [
-    ownOption('--follow', 'Print new output as it comes, until the run ends.'),
+    ownOption('--follow', 'Print all output, and what comes, until the run ends.'),
     ownOption('--raw', 'Print the bytes of the log as they are, secrets included.'),
     ownOption('--number', 'Put line numbers first, as on a terminal; e: marks stderr.'),
   ],
@@ -75,20 +77,30 @@ async function printPages(invocation: Invocation, asked: ReturnType<typeof parse
   const { stdout, parsed } = invocation
   const numbered = parsed.own.number === true || stdout.isTerminal
   const ref = parseRef(asked.run) ?? parseRef(asked.lines)
+  const perPage = asked.maxBytes ?? (asked.bytes === undefined ? pageBytes : rangeBytes)
   for (const stream of streamsOf(asked.stream ?? ref?.stream)) {
-    let page: OutputResult | undefined
     let lines = asked.lines
-    do {
-      page = await perform(output, invocation, { ...asked, stream, lines, maxBytes: asked.maxBytes ?? pageBytes })
-      stdout.write(
-        numbered && asked.bytes === undefined ? page.lines.map(numberedLine).join('') : asked.bytes === undefined ? withLineFeed(page.text) : page.text,
-      )
+    for (;;) {
+      const page: OutputResult = await perform(output, invocation, { ...asked, stream, lines, maxBytes: perPage })
+      if (numbered && asked.bytes === undefined) stdout.write(page.lines.map(numberedLine).join(''))
+      else stdout.write(withLineFeed(page.text))
       await stdout.drained()
       // Where somebody said how much they want, one page is the answer.
-      if (asked.maxBytes !== undefined || page.next === null || page.next === lines) break
-      lines = page.next
-    } while (page.truncated && !stdout.gone && !invocation.signal.aborted)
+      const whole = asked.maxBytes !== undefined || asked.bytes !== undefined || !page.truncated
+      const next = whole ? undefined : nextLines(page, ref ? linesAround(ref.line) : asked.lines)
+      if (next === undefined || next === lines || stdout.gone || invocation.signal.aborted) break
+      lines = next
+    }
   }
+}
+
+/** The lines that follow a page, up to where the range that was asked for ends. */
+function nextLines(page: OutputResult, asked: string | undefined): string | undefined {
+  // The line that states a gap has no number; what follows it comes after the last one that has.
+  const from = Number.parseInt(page.next ?? '', 10) || (page.lines.findLast((line) => line.line > 0)?.line ?? 0) + 1
+  const end = /^\d+(?:-(\d*))?$/.exec(asked?.trim() ?? '')
+  const to = end === null ? '' : (end[1] ?? asked?.trim() ?? '')
+  return to !== '' && from > Number(to) ? undefined : `${from}-${to}`
 }
 
 function numberedLine({ stream, line, text }: OutputLine): string {

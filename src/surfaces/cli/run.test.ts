@@ -199,6 +199,22 @@ describe('output', () => {
     expect(played.calls).toHaveLength(2)
   })
 
+  it.each([
+    ['1-5', '3-5'],
+    ['-4', '3-'],
+    ['2-', '3-'],
+    [undefined, '3-'],
+  ])('goes on within the range %s', async (lines, second) => {
+    const asked: (string | undefined)[] = []
+    const output = async (input: OutputInput): Promise<OutputResult> => {
+      asked.push(input.lines)
+      const more = asked.length === 1
+      return { id: 'r1', state: 'ended', lines: [], text: '', truncated: more, next: more ? '3-' : null }
+    }
+    await play(['output', 'last', '--stream', 'stdout', ...(lines === undefined ? [] : ['--lines', lines])], { app: { output } })
+    expect(asked).toEqual([lines, second])
+  })
+
   it('copies the bytes of the log with --raw', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
     try {
