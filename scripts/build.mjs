@@ -7,43 +7,32 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { build, transform } from 'esbuild'
+import { leanMcpSdk } from './lean-mcp-sdk.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const dist = join(root, 'dist')
-const entries = { cli: 'src/surfaces/cli/main.ts', index: 'src/index.ts' }
 const keepChunksMs = 7 * 24 * 3_600_000
 const flags = new Set(process.argv.slice(2))
 const startedAt = performance.now()
 
+// The program is CommonJS, because node takes about 4 ms longer to start the smallest ES module. The library is an ES module,
+// and keeps its names for the stack traces of those who use it.
+const outputs = [
+  { name: 'cli', entry: 'src/surfaces/cli/main.ts', extension: '.js', minify: true, finish: toCommonJs },
+  { name: 'index', entry: 'src/index.ts', extension: '.mjs', minify: false, finish: withRequire },
+]
+
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const sourcesAt = newestChange(['src', 'scripts', 'package.json', 'package-lock.json'].map((name) => join(root, name)))
-const present = Object.entries(entries).filter(([, file]) => existsSync(join(root, file)))
-for (const [name, file] of Object.entries(entries)) if (!existsSync(join(root, file))) say(`${name}: skipped, there is no ${file}`)
-mkdirSync(join(dist, 'chunks'), { recursive: true })
+const present = outputs.filter(({ entry }) => existsSync(join(root, entry)))
+for (const { name, entry } of outputs) if (!existsSync(join(root, entry))) say(`${name}: skipped, there is no ${entry}`)
 
-const bundle = await build({
-  absWorkingDir: root,
-  entryPoints: Object.fromEntries(present),
-  outdir: dist,
-  chunkNames: 'chunks/[name]-[hash]',
-  bundle: true,
-  splitting: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20',
-  minify: true,
-  legalComments: 'none',
-  external: ['@libsql/*'],
-  plugins: [quickLibsql()],
-  metafile: true,
-  write: false,
-  logLevel: 'warning',
-}).catch(() => process.exit(1))
-
-const chunks = bundle.outputFiles.filter(({ path }) => dirname(path) !== dist)
-const entryFiles = bundle.outputFiles.filter(({ path }) => dirname(path) === dist)
-for (const file of [...chunks, ...entryFiles]) place(file.path, finished(file))
+const bundles = await Promise.all(present.map(bundle)).catch(() => process.exit(1))
+const files = bundles.flatMap(({ files }) => files)
+const chunks = files.filter(({ path }) => dirname(path) !== dist)
+place(join(dist, 'package.json'), '{ "type": "commonjs" }\n')
+for (const { path, text } of [...chunks, ...files.filter((file) => !chunks.includes(file))]) place(path, text)
 if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755)
 removeOldChunks(new Set(chunks.map(({ path }) => path)))
 if (flags.has('--types')) {
@@ -56,7 +45,54 @@ if (flags.has('--types')) {
 place(join(dist, '.built'), `${version}\n`)
 const built = new Date(sourcesAt + 2)
 utimesSync(join(dist, '.built'), built, built)
-say(`built ${present.map(([name]) => `dist/${name}.js`).join(', ') || 'nothing'} in ${Math.round(performance.now() - startedAt)} ms`)
+say(`built ${present.map(({ name, extension }) => `dist/${name}${extension}`).join(', ') || 'nothing'} in ${Math.round(performance.now() - startedAt)} ms`)
+
+/** Bundles one entry with its chunks; gives the files as text. */
+async function bundle({ name, entry, extension, minify, finish }) {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { [name]: entry },
+    outdir: dist,
+    outExtension: { '.js': extension },
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    minify,
+    legalComments: 'none',
+    external: ['@libsql/*'],
+    plugins: [quickLibsql(), leanMcpSdk()],
+    metafile: true,
+    write: false,
+    logLevel: 'warning',
+  })
+  return { metafile, files: await Promise.all(outputFiles.map(async ({ path, text }) => ({ path, text: await finish(text.replace(/^#!.*\n/, ''), path) }))) }
+}
+
+/** Chunks exist in ES modules only, so the finished files are turned into CommonJS one by one. */
+async function toCommonJs(text, path) {
+  const { code } = await transform(text, {
+    sourcefile: path,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    minify: true,
+    // A dynamic import becomes a late require, which does not need the loader of ES modules.
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.url': '__url' },
+    logLevel: 'warning',
+  })
+  const url = /\b__url\b/.test(code) ? 'const __url=require("node:url").pathToFileURL(__filename).href;' : ''
+  return `${path === join(dist, 'cli.js') ? '#!/usr/bin/env node\n' : ''}${url}${code}`
+}
+
+/** What came from CommonJS gets a `require`, which ES modules do not have. */
+function withRequire(text) {
+  const needed = /typeof require\b/.test(text)
+  return `${needed ? "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" : ''}${text}`
+}
 
 /**
  * Puts libsql into the bundle, with a quicker way to its native library. Its user asks for it by a `require` made at run time,
@@ -85,14 +121,6 @@ function quickLibsql() {
   }
 }
 
-/** The text of an output; parts that came from CommonJS get a `require`, which ES modules do not have. */
-function finished({ path, text }) {
-  const hashbang = path === join(dist, 'cli.js') ? '#!/usr/bin/env node\n' : ''
-  const needsRequire = /typeof require\b/.test(text)
-  const require = needsRequire ? "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" : ''
-  return `${hashbang}${require}${text.replace(/^#!.*\n/, '')}`
-}
-
 /** Writes a file under its name in one step. */
 function place(path, text) {
   const draft = join(dist, `.draft-${process.pid}`)
@@ -102,6 +130,7 @@ function place(path, text) {
 }
 
 function removeOldChunks(current) {
+  if (!existsSync(join(dist, 'chunks'))) return
   for (const name of readdirSync(join(dist, 'chunks'))) {
     const path = join(dist, 'chunks', name)
     if (current.has(path)) continue
@@ -128,6 +157,8 @@ function emitTypes() {
     for (const [, , from] of text.matchAll(/(from |import\()['"]([^.'"][^'"]*)['"]/g)) if (!from.startsWith('node:')) foreign.add(from)
     writeFileSync(path, text)
   }
+  // dist/ itself is CommonJS; what these declare is an ES module.
+  writeFileSync(join(draft, 'package.json'), '{ "type": "module" }\n')
   if (foreign.size > 0) say(`types: the public declarations mention ${[...foreign].join(', ')}, which a user of the package may not have`)
   rmSync(join(dist, 'types'), { recursive: true, force: true })
   renameSync(draft, join(dist, 'types'))
@@ -136,7 +167,7 @@ function emitTypes() {
 /** The licences of what is bundled, which ask to be passed on. */
 function thirdPartyLicenses() {
   const packages = new Set()
-  for (const input of Object.keys(bundle.metafile.inputs)) {
+  for (const input of bundles.flatMap(({ metafile }) => Object.keys(metafile.inputs))) {
     const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0]
     if (folder) packages.add(folder)
   }
