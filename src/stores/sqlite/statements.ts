@@ -52,27 +52,25 @@ export function selectRuns(filter: RunFilter, only: { match?: string; partial?: 
   if (filter.running !== undefined) add(filter.running ? "r.state = 'running'" : "r.state <> 'running'")
   if (filter.runtime !== undefined) add('r.runtime = ?', filter.runtime)
   if (filter.sinceMs !== undefined) add('r.started_ms >= ?', filter.sinceMs)
-  const narrowed = where.length > 0
-
-  let from = 'runs r'
-  let order = 'r.seq'
-  // A full-text table alone is read from its newest row on and stops at the limit. Together with another filter it is
-  // cheaper to ask it once for all its rows.
+  // A full-text table alone is read from its newest row on and stops at the limit. Next to another filter it is cheaper
+  // to ask it once for all its rows; the plus keeps SQLite from sorting them instead of walking `runs`.
+  let from = where.length > 0 ? 'runs r' : ''
   const search = (table: string, match: string): void => {
-    if (narrowed || from !== 'runs r') return add(`r.seq in (select rowid from ${table} where ${table} match ?)`, match)
-    from = `${table} cross join runs r on r.seq = ${table}.rowid`
-    order = `${table}.rowid`
-    add(`${table} match ?`, match)
+    if (from !== '') return add(`+r.seq in (select rowid from ${table} where ${table} match ?)`, match)
+    from = `(select rowid as seq from ${table} where ${table} match ? order by rowid desc) r`
+    params.push(match)
   }
   const label = filter.query === undefined ? '' : foldText(filter.query).trim()
   const labelMatch = trigramMatch(label)
   if (only.match !== undefined) search('outputs', only.match)
   if (labelMatch !== undefined) search('label_parts', labelMatch)
   if (label !== '') {
-    from += ' cross join labels l on l.seq = r.seq'
-    add('instr(l.label, ?) > 0', label)
+    from = from === '' ? 'labels r' : `${from} cross join labels l on l.seq = r.seq`
+    add('instr(label, ?) > 0', label)
   }
-  const sql = `select r.seq, r.pinned, c.record from ${from} cross join records c on c.seq = r.seq${where.length > 0 ? ` where ${where.join(' and ')}` : ''} order by ${order} desc limit ?`
+  // Records are read for the rows of the answer only.
+  const chosen = `select r.seq from ${from || 'runs r'}${where.length > 0 ? ` where ${where.join(' and ')}` : ''} order by r.seq desc limit ?`
+  const sql = `select r.seq, r.pinned, c.record from (${chosen}) s cross join runs r on r.seq = s.seq cross join records c on c.seq = s.seq order by s.seq desc`
   return { sql, params: [...params, limitOf(filter.limit)] }
 }
 
