@@ -68,6 +68,8 @@ export interface RunRecord {
   readonly holder: ProcessIdentity
   readonly process: ProcessIdentity | null
   readonly pinned: boolean
+  /** What the run was allowed; absent in records that do not say. */
+  readonly limits?: { readonly timeoutMs: number; readonly idleTimeoutMs: number | null } | undefined
 }
 
 /** Failing means: not a clean end with exit code 0, and not still running. */

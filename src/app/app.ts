@@ -1,0 +1,264 @@
+import { makeNote } from '../context/notes.ts'
+import { buildSnapshot } from '../context/snapshot.ts'
+import { readSnapshot, writeSnapshot } from '../context/snapshot-file.ts'
+import { failure, toHoldfastError } from '../core/errors.ts'
+import type { RunRecord } from '../core/run.ts'
+import type { RunFilter } from '../core/store.ts'
+import { splitLines } from '../core/text.ts'
+import { digestLog } from '../digest/digest.ts'
+import { pause, systemClock } from '../engine/clock.ts'
+import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type SnapshotResult, type StopSignal, stopSignals } from './api.ts'
+import type { ActiveRun, AppContext } from './context.ts'
+import { examine } from './doctor.ts'
+import { createExecutions } from './execution.ts'
+import { awaitEnd, followLogs, settleAbandoned, settleAllAbandoned, stopEnded, stopForeign } from './following.ts'
+import { collectGarbage, collectWhenDue } from './gc.ts'
+import { holdElsewhere } from './holder.ts'
+import { makeHome } from './home.ts'
+import { readOutput } from './reading.ts'
+import { toResult, toSummary } from './results.ts'
+import { newRunId } from './run-folder.ts'
+import { indexPending, indexRun, searchRuns } from './search.ts'
+
+const defaultRuns = 20
+const maxListed = 200
+const maxSnapshotBytes = 2048
+/** What a run that other programs hold may take to end when this process closes. */
+const closeMs = 4_000
+
+/** Makes the app: the only place that knows policy. Nothing is opened or written before an operation needs it. */
+export function createApp(context: AppContext): App {
+  const executions = createExecutions(context)
+  const background = new Set<Promise<unknown>>()
+  let seen: Promise<void> | undefined
+
+  /** Runs whose holder died are told as such before anybody looks at the history. */
+  function history(): Promise<void> {
+    seen ??= settleAllAbandoned(context).catch(() => {})
+    return seen
+  }
+
+  function later(work: () => Promise<unknown>): void {
+    const running: Promise<unknown> = work()
+      .catch(() => {})
+      .finally(() => background.delete(running))
+    background.add(running)
+  }
+
+  function checkBudget(budget: number | undefined): void {
+    if (budget === undefined || (Number.isInteger(budget) && budget >= 0)) return
+    throw failure('invalid', { field: 'budget', value: budget, accepted: 'a whole number of bytes' })
+  }
+
+  function checkWait(waitMs: number | undefined): void {
+    if (waitMs === undefined || (Number.isFinite(waitMs) && waitMs >= 0)) return
+    throw failure('invalid', { field: 'waitMs', value: waitMs, accepted: 'a number of milliseconds, not negative' })
+  }
+
+  function indexWhenOver(run: ActiveRun): void {
+    later(async () => {
+      const { record } = await run.finished
+      await indexRun(context, record)
+      await collectWhenDue(context)
+    })
+  }
+
+  async function exec(input: ExecInput, call: ExecCall = {}): Promise<RunResult> {
+    checkBudget(input.budget)
+    checkWait(input.waitMs)
+    if (input.detach) return execDetached(input, call)
+    const cancel = new AbortController()
+    const stopCanceling = linkAbort(call.signal, cancel)
+    const run = await executions.begin(input, { ...call, signal: cancel.signal }).catch((error: unknown) => {
+      stopCanceling()
+      throw error
+    })
+    indexWhenOver(run)
+    call.onBegin?.(toResult(context, run.current(), input.budget))
+    const result = await answerWithin(run, input.waitMs, input.budget)
+    // Once answered, the run belongs to nobody's request any more.
+    stopCanceling()
+    return result
+  }
+
+  async function answerWithin(run: ActiveRun, waitMs: number | undefined, budget: number | undefined, signal?: AbortSignal): Promise<RunResult> {
+    const end = await within(run.finished, waitMs, signal)
+    return end ? toResult(context, end.record, budget, end.warnings) : toResult(context, run.current(), budget)
+  }
+
+  async function execDetached(input: ExecInput, call: ExecCall): Promise<RunResult> {
+    if (context.settings.disabledBy) throw failure('disabled', { where: context.settings.disabledBy })
+    makeHome(context.home, context.homePlace)
+    const id = await holdElsewhere(context, input)
+    const record = await context.records.require(id)
+    call.onBegin?.(toResult(context, record, input.budget))
+    const waited = await awaitEnd(context, record, input.waitMs ?? 0, call.signal)
+    return toResult(context, waited, input.budget, context.home.warnings)
+  }
+
+  async function wait(input: { run: string; waitMs?: number | undefined; budget?: number | undefined }, call: Call = {}): Promise<RunResult> {
+    checkBudget(input.budget)
+    checkWait(input.waitMs)
+    const record = await context.records.require(input.run)
+    const own = executions.find(record.id)
+    if (own) return answerWithin(own, input.waitMs, input.budget, call.signal)
+    return toResult(context, await awaitEnd(context, record, input.waitMs, call.signal), input.budget)
+  }
+
+  async function stop(input: { run: string; signal?: StopSignal | undefined }, call: Call = {}): Promise<RunResult> {
+    const signal = input.signal ?? 'SIGTERM'
+    if (!stopSignals.includes(signal)) throw failure('invalid', { field: 'signal', value: signal, accepted: stopSignals.join(', ') })
+    const record = await settleAbandoned(context, await context.records.require(input.run))
+    const own = executions.find(record.id)
+    if (own) {
+      own.cancel(signal)
+      return toResult(context, (await own.finished).record, undefined)
+    }
+    if (record.state === 'running') return toResult(context, await stopForeign(context, record, signal, call), undefined)
+    return toResult(context, await stopEnded(context, record, signal), undefined)
+  }
+
+  async function current(reference: string): Promise<RunRecord> {
+    const record = await context.records.require(reference)
+    return executions.find(record.id)?.current() ?? settleAbandoned(context, record)
+  }
+
+  async function snapshot(input: { context?: string | undefined; limit?: number | undefined }): Promise<SnapshotResult> {
+    const text = await compose(input.context ?? null, input.limit)
+    makeHome(context.home, context.homePlace)
+    const warnings: string[] = []
+    let path: string | null = context.home.snapshot
+    try {
+      writeSnapshot(path, text)
+    } catch (error) {
+      warnings.push(`the snapshot could not be stored: ${toHoldfastError(error).message}`)
+      path = null
+    }
+    return { text, bytes: Buffer.byteLength(text), path, warnings }
+  }
+
+  async function compose(active: string | null, limit = maxSnapshotBytes): Promise<string> {
+    if (!Number.isInteger(limit) || limit < 0) throw failure('invalid', { field: 'limit', value: limit, accepted: 'a whole number of bytes from 0' })
+    await history()
+    const or = <T>(promise: Promise<T>, fallback: T): Promise<T> => promise.catch(() => fallback)
+    const [notes, runs, failing, running] = await Promise.all([
+      or(context.records.listNotes(), []),
+      or(context.records.list({ limit: 12 }), []),
+      or(context.records.list({ limit: 6, failing: true }), []),
+      or(context.records.list({ limit: 12, running: true }), []),
+    ])
+    const recent = [...runs, ...failing.filter(({ id }) => !runs.some((run) => run.id === id))].filter(({ state }) => state !== 'running')
+    return buildSnapshot(
+      {
+        now: context.now(),
+        root: context.root,
+        branch: context.branchOf(context.root),
+        context: active === null ? null : context.masking.general.mask(active),
+        notes: [...notes],
+        runs: recent,
+        running: [...running],
+      },
+      Math.min(limit, maxSnapshotBytes),
+    )
+  }
+
+  return {
+    exec,
+    wait,
+    stop,
+    async runs(input) {
+      await history()
+      const filter: RunFilter = { query: input.query, failing: input.failing, runtime: input.runtime, limit: checkListed(input.limit) }
+      const [records, { runs: total }] = await Promise.all([context.records.list(filter), context.records.count()])
+      return { runs: records.map((record) => toSummary(executions.find(record.id)?.current() ?? record)), total, warnings: await context.records.warnings() }
+    },
+    async show(input) {
+      checkBudget(input.budget)
+      return toResult(context, await current(input.run), input.budget)
+    },
+    output: async (input) => readOutput(context, await current(input.run), input),
+    async follow(input, call) {
+      await followLogs(context, await context.records.require(input.run), input.streams, call)
+    },
+    async search(input) {
+      await history()
+      await indexPending(context, 200).catch(() => {})
+      const result = await searchRuns(context, input)
+      return { ...result, warnings: [...result.warnings, ...(await context.records.warnings())] }
+    },
+    async digest({ text, budget }) {
+      checkBudget(budget)
+      const masked = context.masking.general.mask(text)
+      const lines = splitLines(text).length
+      const stream = { name: 'stdout' as const, sections: [{ firstLine: 1, text: masked }], bytes: Buffer.byteLength(text), lines, droppedBytes: 0 }
+      return { digest: digestLog([stream], { budget: budget ?? context.settings.digestBudget, failed: true }) }
+    },
+    snapshot,
+    async resume() {
+      const stored = readSnapshot(context.home.snapshot)
+      if (stored !== undefined) return { text: stored, bytes: Buffer.byteLength(stored), path: context.home.snapshot, warnings: [] }
+      const text = await compose(null)
+      return { text, bytes: Buffer.byteLength(text), path: null, warnings: [] }
+    },
+    async addNote(input) {
+      makeHome(context.home, context.homePlace)
+      const note = makeNote({ ...input, text: context.masking.general.mask(input.text) }, { now: context.now(), id: newRunId() })
+      await context.records.addNote(note)
+      return note
+    },
+    listNotes: async () => ({ notes: await context.records.listNotes() }),
+    async removeNote({ note }) {
+      if (!(await context.records.removeNote(note))) throw failure('note_not_found', { note })
+      return { removed: note }
+    },
+    async pin({ run, pinned }) {
+      const record = { ...(await current(run)), pinned }
+      const warnings = await context.records.replace(record)
+      return toResult(context, record, undefined, warnings)
+    },
+    async gc({ dryRun }) {
+      await history()
+      return collectGarbage(context, dryRun === true)
+    },
+    doctor: () => examine(context),
+    config: async () => context.explainConfig(),
+    async close() {
+      await within(
+        executions.close().then(() => Promise.all(background)),
+        closeMs,
+      )
+      await context.records.close()
+    },
+  }
+}
+
+function checkListed(limit: number | undefined): number {
+  if (limit === undefined) return defaultRuns
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxListed) {
+    throw failure('invalid', { field: 'limit', value: limit, accepted: `a whole number from 1 to ${maxListed}` })
+  }
+  return limit
+}
+
+/** Passes an abort on until the returned function is called. */
+function linkAbort(from: AbortSignal | undefined, to: AbortController): () => void {
+  if (!from) return () => {}
+  const abort = (): void => to.abort(from.reason)
+  if (from.aborted) abort()
+  from.addEventListener('abort', abort, { once: true })
+  return () => from.removeEventListener('abort', abort)
+}
+
+/** What the promise gives, or undefined after `ms` (undefined: never) or when the signal aborts. */
+async function within<T>(promise: Promise<T>, ms: number | undefined, signal?: AbortSignal): Promise<T | undefined> {
+  if (ms === undefined && !signal) return promise
+  const stop = new AbortController()
+  const unlink = linkAbort(signal, stop)
+  try {
+    return await Promise.race([promise, pause(systemClock, ms ?? Number.MAX_SAFE_INTEGER, stop.signal).then(() => undefined)])
+  } finally {
+    // A timer that nobody needs would keep the process alive.
+    stop.abort()
+    unlink()
+  }
+}

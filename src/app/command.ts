@@ -1,0 +1,112 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { displayArgv } from '../core/command.ts'
+import { failure } from '../core/errors.ts'
+import { fromRoot, isInside } from '../core/paths.ts'
+import { headBytes } from '../core/text.ts'
+import type { ExecInput } from './api.ts'
+
+/** What can run a script. Its path is put behind `argv`. */
+export interface Runtime {
+  readonly argv: readonly [string, ...string[]]
+  readonly file: string
+}
+
+export type Runtimes = Readonly<Record<string, readonly string[]>>
+
+// node -e and python -c look for modules in the working directory; a script file would look beside itself. So a few fixed
+// lines load the file and run it the way -e and -c would: the script itself is never an argument of a process.
+const nodeLoader = `(() => {
+const f = process.argv.pop(), vm = require('node:vm'), s = require('node:fs').readFileSync(f, 'utf8')
+let script
+try {
+  script = new vm.Script(s, { filename: f, importModuleDynamically: vm.constants && vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER })
+} catch (e) {
+  if (!(e instanceof SyntaxError) || !/import statement|import\\.meta|Unexpected token 'export'|await is only valid/.test(e.message)) throw e
+  const url = require('node:url').pathToFileURL(f).href, here = require('node:url').pathToFileURL(process.cwd() + '/script').href
+  require('node:module').register('data:text/javascript,' + encodeURIComponent('export const resolve = (s, c, n) => n(s, c.parentURL === ' +
+    JSON.stringify(url) + ' ? { ...c, parentURL: ' + JSON.stringify(here) + ' } : c)'))
+  import(url)
+}
+if (script) script.runInThisContext()
+})()`
+const pythonLoader = "import sys; f = sys.argv.pop(); exec(compile(open(f, 'rb').read(), f, 'exec'), {'__name__': '__main__', '__file__': f})"
+
+function builtIn(name: string): Runtime | undefined {
+  if (name === 'bash') return { argv: ['bash', '--noprofile', '--norc'], file: 'script.sh' }
+  if (name === 'node') return { argv: [ownNode(), '-e', nodeLoader, '--'], file: 'script.mjs' }
+  // Unbuffered, so that a script that is cut short has not kept its last lines to itself.
+  if (name === 'python') return { argv: ['python3', '-u', '-c', pythonLoader], file: 'script.py' }
+  return undefined
+}
+
+// Inside another program that embeds Node, execPath is not node.
+const ownNode = (): string => (basename(process.execPath) === 'node' ? process.execPath : 'node')
+
+export const builtInRuntimes = ['bash', 'node', 'python'] as const
+
+export function resolveRuntime(name: string, configured: Runtimes): Runtime {
+  const argv = Object.hasOwn(configured, name) ? configured[name] : undefined
+  if (argv?.[0]) return { argv: argv as [string, ...string[]], file: 'script' }
+  const found = builtIn(name)
+  if (!found) throw failure('runtime_unknown', { runtime: name, known: [...builtInRuntimes, ...Object.keys(configured)] })
+  return found
+}
+
+/** The checked form of what a caller wants to run. */
+export interface Program {
+  /** Makes argv; a script is written to its file in `folder` first. */
+  prepare(folder: string): readonly [string, ...string[]]
+  readonly runtime: string | null
+  /** As shown and stored, at most 4,096 bytes, not masked yet. */
+  readonly display: string
+}
+
+const maxDisplayBytes = 4096
+
+export function resolveProgram(input: Pick<ExecInput, 'argv' | 'script' | 'runtime'>, configured: Runtimes): Program {
+  const { argv, script } = input
+  if (script !== undefined) {
+    if (argv !== undefined) throw failure('invalid', { field: 'script', value: script, accepted: 'a script or a program with arguments, not both' })
+    if (script.trim() === '' || script.includes('\0'))
+      throw failure('invalid', { field: 'script', value: script, accepted: 'a text that is not empty and has no NUL' })
+    const name = input.runtime ?? 'bash'
+    const runtime = resolveRuntime(name, configured)
+    return {
+      runtime: name,
+      display: headBytes(script, maxDisplayBytes),
+      prepare(folder) {
+        const file = join(folder, runtime.file)
+        writeFileSync(file, script, { mode: 0o600 })
+        return [...runtime.argv, file]
+      },
+    }
+  }
+  if (!argv || !argv[0]) throw failure('invalid', { field: 'argv', value: argv, accepted: 'a program with its arguments, or a script' })
+  argv.forEach((argument, i) => {
+    if (typeof argument !== 'string' || argument.includes('\0'))
+      throw failure('invalid', { field: `argument ${i}`, value: argument, accepted: 'text without NUL' })
+  })
+  return { runtime: null, display: headBytes(displayArgv(argv), maxDisplayBytes), prepare: () => argv as [string, ...string[]] }
+}
+
+/** The working directory as an absolute path with all links followed, inside the root. */
+export async function resolveCwd(root: string, base: string, cwd: string | undefined): Promise<string> {
+  if (cwd?.includes('\0')) throw failure('invalid', { field: 'cwd', value: cwd, accepted: 'a path without NUL' })
+  const asked = fromRoot(base, cwd ?? '.')
+  const [realRoot, real] = await Promise.all([realOr(root), realOr(asked)])
+  if (realRoot === undefined) throw failure('cwd_missing', { cwd: root })
+  if (real === undefined) {
+    // What does not exist cannot be followed; a path that leads out by its text is refused as such.
+    if (!isInside(root, asked) && !isInside(realRoot, asked)) throw failure('cwd_outside', { cwd: asked, root })
+    throw failure('cwd_missing', { cwd: asked })
+  }
+  if (!isInside(realRoot, real)) throw failure('cwd_outside', { cwd: asked, root })
+  if (!statSync(real).isDirectory()) throw failure('cwd_not_directory', { cwd: asked })
+  return real
+}
+
+async function realOr(path: string): Promise<string | undefined> {
+  return realpath(path).catch(() => undefined)
+}

@@ -1,0 +1,41 @@
+import type { Session } from '../core/backend.ts'
+import type { Machine } from '../core/machine.ts'
+import type { RunRecord } from '../core/run.ts'
+import type { ConfigResult } from './api.ts'
+import type { Home, HomePlace } from './home.ts'
+import type { Masking } from './masking.ts'
+import type { Records } from './records.ts'
+import type { AppSettings } from './settings.ts'
+
+/** What every use case works with. */
+export interface AppContext {
+  readonly root: string
+  /** Where a relative or absent cwd begins: the root, or the folder below it that the caller stands in. */
+  readonly base: string
+  /** The environment of Holdfast itself. */
+  readonly ownEnv: Readonly<Record<string, string | undefined>>
+  readonly home: Home
+  readonly homePlace: HomePlace
+  readonly settings: AppSettings
+  readonly records: Records
+  readonly masking: Masking
+  readonly machine: Machine
+  readonly version: string
+  openSession(): Promise<Session>
+  /** The branch of the repository that holds the folder, or null. */
+  branchOf(folder: string): string | null
+  explainConfig(): ConfigResult
+  /** Values of variables that look secret. */
+  secretsOf(env: Readonly<Record<string, string | undefined>>): readonly string[]
+  now(): Date
+}
+
+/** A run that this process holds. */
+export interface ActiveRun {
+  readonly id: string
+  /** The record as it is now, with totals up to now. */
+  current(): RunRecord
+  /** Resolves to the record of the end. Never rejects. */
+  readonly finished: Promise<{ record: RunRecord; warnings: readonly string[] }>
+  cancel(signal?: NodeJS.Signals): void
+}

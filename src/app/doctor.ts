@@ -1,0 +1,86 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import type { DoctorResult } from './api.ts'
+import { builtInRuntimes, resolveRuntime } from './command.ts'
+import type { AppContext } from './context.ts'
+import { makeHome } from './home.ts'
+
+type Check = DoctorResult['checks'][number]
+
+const minFreeBytes = 256 * 1024 ** 2
+
+/** Looks at everything that Holdfast stands on and says what does not hold. */
+export async function examine(context: AppContext): Promise<DoctorResult> {
+  const checks = [
+    { name: 'version', status: 'ok', detail: `holdfast ${context.version} on Node ${process.versions.node}, ${process.platform} ${process.arch}` },
+    platform(),
+    ...home(context),
+    await store(context),
+    await pipes(context),
+    ...runtimes(context),
+    {
+      name: 'mode',
+      status: 'ok',
+      detail: 'commands are started by this process itself: when it is killed, their later output is lost and they are reported as interrupted',
+    },
+  ] satisfies Check[]
+  return { ok: checks.every(({ status }) => status !== 'failed'), checks }
+}
+
+function platform(): Check {
+  if (process.platform === 'linux') return { name: 'platform', status: 'ok', detail: 'processes that leave their group are found by their environment' }
+  return { name: 'platform', status: 'warning', detail: `${process.platform}: processes that leave their group are not found; only Linux is tested` }
+}
+
+function home({ home, homePlace }: AppContext): Check[] {
+  try {
+    makeHome(home, homePlace)
+    accessSync(home.path, constants.W_OK | constants.X_OK)
+    const open = statSync(home.path).mode & 0o077
+    const { bavail, bsize } = statfsSync(home.path)
+    const free = bavail * bsize
+    return [
+      { name: 'home', status: open ? 'warning' : 'ok', detail: open ? `${home.path} can be read by others (mode should be 0700)` : home.path },
+      ...home.warnings.map((detail): Check => ({ name: 'home', status: 'warning', detail })),
+      { name: 'disk', status: free < minFreeBytes ? 'warning' : 'ok', detail: `${Math.floor(free / 1024 ** 2)} MiB free` },
+    ]
+  } catch (error) {
+    return [{ name: 'home', status: 'failed', detail: error instanceof Error ? error.message : String(error) }]
+  }
+}
+
+async function store(context: AppContext): Promise<Check> {
+  const usable = await context.records.usable()
+  const warnings = await context.records.warnings()
+  if (!usable) return { name: 'store', status: 'failed', detail: warnings.join('; ') }
+  const { runs, failing } = await context.records.count()
+  const detail = `${context.home.store}: ${runs} runs, ${failing} failing`
+  return warnings.length > 0 ? { name: 'store', status: 'warning', detail: `${detail}; ${warnings.join('; ')}` } : { name: 'store', status: 'ok', detail }
+}
+
+async function pipes({ machine }: AppContext): Promise<Check> {
+  if (await machine.canMakePipes()) return { name: 'pipes', status: 'ok', detail: 'commands write to real pipes' }
+  return { name: 'pipes', status: 'warning', detail: 'no named pipes can be made here; commands write to sockets, where `> /dev/stderr` fails' }
+}
+
+function runtimes({ settings, ownEnv }: AppContext): Check[] {
+  const names = [...builtInRuntimes, ...Object.keys(settings.runtimes)]
+  return [...new Set(names)].map((name): Check => {
+    const program = resolveRuntime(name, settings.runtimes).argv[0]
+    const found = findProgram(program, ownEnv.PATH ?? '')
+    if (found) return { name: `runtime ${name}`, status: 'ok', detail: found }
+    return {
+      name: `runtime ${name}`,
+      status: name === 'bash' ? 'failed' : 'warning',
+      detail: `${program} is not on the PATH; scripts of this runtime cannot run`,
+    }
+  })
+}
+
+function findProgram(program: string, path: string): string | undefined {
+  if (program.includes('/')) return existsSync(program) ? program : undefined
+  return path
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .find((file) => existsSync(file))
+}

@@ -1,0 +1,89 @@
+import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { toHoldfastError } from '../core/errors.ts'
+import type { RunRecord, StreamTotals } from '../core/run.ts'
+import type { GcResult } from './api.ts'
+import type { AppContext } from './context.ts'
+
+/** Without being asked, old runs are removed once a day. */
+const everyMs = 24 * 60 * 60_000
+const overheadBytes = 4_096
+const batchSize = 500
+
+/**
+ * Removes what is older, more or larger than the configuration keeps; never a run that goes on or is pinned. The folder
+ * of a run goes as a whole: it is renamed first, so that no half of it is ever seen.
+ */
+export async function collectGarbage(context: AppContext, dryRun: boolean): Promise<GcResult> {
+  const { retention } = context.settings
+  const records = await context.records.list({ limit: Number.MAX_SAFE_INTEGER })
+  const now = context.now().getTime()
+  const removed: { id: string; bytes: number; why: 'age' | 'count' | 'bytes' }[] = []
+  let keptBytes = 0
+  let kept = 0
+  // Newest first: what is kept is always the newest.
+  for (const record of records) {
+    const bytes = sizeOf(record)
+    const why =
+      now - Date.parse(record.startedAt) > retention.maxAgeMs
+        ? 'age'
+        : kept >= retention.maxRuns
+          ? 'count'
+          : keptBytes + bytes > retention.maxBytes
+            ? 'bytes'
+            : undefined
+    const held = record.pinned || (record.state === 'running' && context.machine.isAlive(record.holder))
+    if (why && !held) {
+      removed.push({ id: record.id, bytes, why })
+      continue
+    }
+    kept += 1
+    keptBytes += bytes
+  }
+  const warnings = dryRun
+    ? []
+    : await removeRuns(
+        context,
+        removed.map(({ id }) => id),
+      )
+  return { dryRun, removed, freedBytes: removed.reduce((sum, { bytes }) => sum + bytes, 0), kept, warnings }
+}
+
+async function removeRuns(context: AppContext, ids: readonly string[]): Promise<string[]> {
+  const warnings: string[] = []
+  for (let at = 0; at < ids.length; at += batchSize) {
+    const batch = ids.slice(at, at + batchSize)
+    await context.records.remove(batch)
+    for (const id of batch) {
+      const { path } = context.records.folder(id)
+      const trash = join(context.home.runs, `.removed-${id}`)
+      try {
+        if (existsSync(path)) renameSync(path, trash)
+        await rm(trash, { recursive: true, force: true })
+        rmSync(join(context.home.pending, id), { force: true })
+      } catch (error) {
+        warnings.push(`${path} could not be removed: ${toHoldfastError(error).message}`)
+      }
+    }
+  }
+  return warnings
+}
+
+const keptOf = (totals: StreamTotals): number => totals.bytes - totals.droppedBytes
+const sizeOf = (record: RunRecord): number => keptOf(record.stdout) + keptOf(record.stderr) + overheadBytes
+
+/** Collects when that was not done for a day; failures wait for the next time. */
+export async function collectWhenDue(context: AppContext): Promise<void> {
+  const stamp = join(context.home.path, 'collected')
+  const last = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs
+  const now = context.now()
+  if (last !== undefined && now.getTime() - last < everyMs && last <= now.getTime()) return
+  try {
+    writeFileSync(stamp, '', { mode: 0o600 })
+    utimesSync(stamp, now, now)
+    if (last !== undefined) await collectGarbage(context, false)
+  } catch {
+    // A home that cannot be written to has other messages to give.
+  }
+}

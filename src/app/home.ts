@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { failure } from '../core/errors.ts'
+
+/** The folder where everything of a project is kept, shared by all its worktrees. */
+export interface Home {
+  readonly path: string
+  readonly runs: string
+  readonly store: string
+  readonly notes: string
+  /** Empty files named like runs that the store has yet to be told of. */
+  readonly pending: string
+  readonly snapshot: string
+  readonly warnings: readonly string[]
+}
+
+export interface HomePlace {
+  /** HOLDFAST_HOME, when it is set. */
+  readonly override: string | undefined
+  /** Folder of the main checkout, or the root itself where there is no repository. */
+  readonly project: string
+  /** The person's folder for state (XDG_STATE_HOME), used where the project cannot be written to. */
+  readonly state: string
+}
+
+/** Where the home is, without making it. */
+export function homePath({ override, project, state }: HomePlace): { path: string; warnings: string[] } {
+  if (override) return { path: override, warnings: [] }
+  const path = join(project, '.holdfast')
+  if (existsSync(path) ? canWrite(path) : canWrite(project)) return { path, warnings: [] }
+  const fallback = join(state, 'holdfast', createHash('sha256').update(project).digest('hex').slice(0, 16))
+  return { path: fallback, warnings: [`${project} cannot be written to; runs are kept in ${fallback}`] }
+}
+
+export function describeHome(place: HomePlace): Home {
+  const { path, warnings } = homePath(place)
+  return {
+    path,
+    runs: join(path, 'runs'),
+    store: join(path, 'index.db'),
+    notes: join(path, 'notes'),
+    pending: join(path, 'pending'),
+    snapshot: join(path, 'snapshot.md'),
+    warnings,
+  }
+}
+
+/**
+ * Makes the home where it is not there yet: 0700, ignored by git through a file of its own. The folder that it is in must
+ * exist: a project that is gone is not made again. Throws `home_unusable`.
+ */
+export function makeHome(home: Home, place: HomePlace): void {
+  try {
+    if (existsSync(join(home.path, '.gitignore'))) return
+    if (!place.override && home.path === join(place.project, '.holdfast') && !existsSync(place.project)) {
+      throw failure('root_missing', { root: place.project })
+    }
+    mkdirSync(home.path, { recursive: true, mode: 0o700 })
+    mkdirSync(home.runs, { recursive: true, mode: 0o700 })
+    writeFileSync(join(home.path, '.gitignore'), '*\n', { mode: 0o600 })
+  } catch (error) {
+    throw failure('home_unusable', { path: home.path, why: error instanceof Error ? error.message : String(error) }, error)
+  }
+}
+
+function canWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK)
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}

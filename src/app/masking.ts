@@ -1,0 +1,59 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { findPieces, readChunks } from '../engine/log-reader.ts'
+import { createMasker, type Masker } from '../engine/redact.ts'
+import type { RunFolder } from './run-folder.ts'
+
+/**
+ * What is masked in everything shown of a run: the secrets of this process, and those that the run was given. The latter
+ * are known later only if they are written down, and they are, in the private folder of the run, when its raw log
+ * holds them anyway.
+ */
+export interface Masking {
+  readonly general: Masker
+  withSecrets(secrets: readonly string[]): Masker
+  forRun(folder: RunFolder): Masker
+}
+
+export function createMasking(options: { secrets: readonly string[]; patterns: readonly RegExp[] }): Masking {
+  const general = createMasker(options)
+  const withSecrets = (secrets: readonly string[]): Masker =>
+    secrets.length === 0 ? general : createMasker({ ...options, secrets: [...options.secrets, ...secrets] })
+  return {
+    general,
+    withSecrets,
+    forRun: (folder) => (existsSync(folder.masked) ? withSecrets(readMasked(folder)) : general),
+  }
+}
+
+function readMasked(folder: RunFolder): string[] {
+  try {
+    const found: unknown = JSON.parse(readFileSync(folder.masked, 'utf8'))
+    return Array.isArray(found) ? found.filter((value) => typeof value === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+/** Writes down which of the secrets occur in the logs of a run. Read in overlapping chunks, so none is missed at a border. */
+export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]): void {
+  const wanted = new Map(secrets.map((secret) => [secret, Buffer.from(secret)]))
+  const longest = Math.max(0, ...[...wanted.values()].map((bytes) => bytes.length))
+  const found: string[] = []
+  if (wanted.size === 0) return
+  for (const path of [folder.stdout, folder.stderr]) {
+    let overlap: Buffer = Buffer.alloc(0)
+    for (const piece of findPieces(path, undefined)) {
+      for (const chunk of readChunks(piece)) {
+        const bytes = Buffer.concat([overlap, chunk])
+        for (const [secret, needle] of wanted) {
+          if (!bytes.includes(needle)) continue
+          found.push(secret)
+          wanted.delete(secret)
+        }
+        if (wanted.size === 0) break
+        overlap = Buffer.from(bytes.subarray(Math.max(0, bytes.length - longest + 1)))
+      }
+    }
+  }
+  if (found.length > 0) writeFileSync(folder.masked, JSON.stringify(found), { mode: 0o600 })
+}

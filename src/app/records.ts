@@ -1,0 +1,225 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { failure, toHoldfastError } from '../core/errors.ts'
+import type { RunRecord } from '../core/run.ts'
+import type { Note, RunFilter, Store } from '../core/store.ts'
+import type { Home } from './home.ts'
+import { readNotes, writeNote } from './note-files.ts'
+import { isRunId, listRunIds, makeRunFolder, type RunFolder, readRecord, runFolder, writeRecord } from './run-folder.ts'
+
+/**
+ * Records of runs. The file in the folder of a run is the truth; the store is an index over these files that may be
+ * locked, damaged or gone. Then the files serve by themselves, what could not be indexed is noted in `pending`, and
+ * the next Holdfast that can use the store brings it in. No command ever fails because of the store.
+ */
+export interface Records {
+  /** Writes the record and makes it findable; resolves to what went wrong, in words for the caller. */
+  begin(record: RunRecord): Promise<string[]>
+  /** Replaces the record. */
+  replace(record: RunRecord): Promise<string[]>
+  /** Only in the file: for what changes between begin and end. */
+  note(record: RunRecord): void
+  /** By id, unique prefix or `last`. Throws run_not_found or run_ambiguous. */
+  require(reference: string): Promise<RunRecord>
+  list(filter: RunFilter): Promise<readonly RunRecord[]>
+  candidates(tokens: readonly string[], filter: RunFilter): Promise<readonly RunRecord[]>
+  index(id: string, tokens: string, whole: boolean): Promise<void>
+  listUnindexed(limit: number): Promise<readonly string[]>
+  count(): Promise<{ readonly runs: number; readonly failing: number }>
+  remove(ids: readonly string[]): Promise<void>
+  addNote(note: Note): Promise<void>
+  listNotes(): Promise<readonly Note[]>
+  removeNote(id: string): Promise<boolean>
+  folder(id: string): RunFolder
+  /** What has been wrong with the store since it was opened. */
+  warnings(): Promise<readonly string[]>
+  /** Whether the real store is in use. */
+  usable(): Promise<boolean>
+  close(): Promise<void>
+}
+
+export interface OpenedStore {
+  readonly store: Store
+  readonly warnings: readonly string[]
+  /** True when the store is new in place of a damaged or missing one. */
+  readonly rebuild: boolean
+}
+
+export interface RecordsOptions {
+  readonly home: Home
+  openStore(path: string): Promise<OpenedStore>
+  /** An empty store in memory: stands in while the real one cannot be used. */
+  memoryStore(): Store
+  now(): number
+}
+
+/** After a failure the store is left alone for this long. */
+const retryAfterMs = 5_000
+/** How many of the newest runs are read from their files when there is no store. */
+const maxFallbackRuns = 2_000
+
+export function openRecords(options: RecordsOptions): Records {
+  const { home, now } = options
+  const folder = (id: string): RunFolder => runFolder(home.runs, id)
+  let real: Promise<OpenedStore> | undefined
+  let stand: Promise<Store> | undefined
+  let brokenUntil = 0
+  let problems: string[] = []
+
+  async function open(): Promise<OpenedStore> {
+    const opened = await options.openStore(home.store)
+    if (opened.rebuild) await importAll(opened.store)
+    await importPending(opened.store)
+    return opened
+  }
+
+  async function store(): Promise<{ store: Store; real: boolean }> {
+    if (now() >= brokenUntil) {
+      try {
+        real ??= open()
+        const opened = await real
+        return { store: opened.store, real: true }
+      } catch (error) {
+        real = undefined
+        broken(error)
+      }
+    }
+    stand ??= standIn()
+    return { store: await stand, real: false }
+  }
+
+  function broken(error: unknown): void {
+    brokenUntil = now() + retryAfterMs
+    const { message } = toHoldfastError(error)
+    if (!problems.includes(message)) problems = [...problems, message]
+  }
+
+  /** Does it in the real store; where that fails, in the one that stands in for it. */
+  async function use<T>(action: (store: Store) => Promise<T>): Promise<T> {
+    const current = await store()
+    if (!current.real) return action(current.store)
+    try {
+      return await action(current.store)
+    } catch (error) {
+      broken(error)
+      const unusable = real
+      real = undefined
+      void unusable?.then(({ store: old }) => old.close()).catch(() => {})
+      stand = undefined
+      return action((await store()).store)
+    }
+  }
+
+  async function standIn(): Promise<Store> {
+    const memory = options.memoryStore()
+    const ids = newestFirst(home.runs, listRunIds(home.runs)).slice(0, maxFallbackRuns)
+    for (const id of ids.reverse()) {
+      const record = readRecord(folder(id), id)
+      if (record) await memory.finish(record)
+    }
+    for (const note of readNotes(home.notes)) await memory.addNote(note)
+    return memory
+  }
+
+  async function importAll(target: Store): Promise<void> {
+    const records = listRunIds(home.runs).flatMap((id) => readRecord(folder(id), id) ?? [])
+    records.sort((a, b) => a.startedAt.localeCompare(b.startedAt) || a.id.localeCompare(b.id))
+    for (const record of records) await target.finish(record)
+    for (const note of readNotes(home.notes)) await target.addNote(note)
+  }
+
+  async function importPending(target: Store): Promise<void> {
+    if (!existsSync(home.pending)) return
+    for (const id of newestFirst(home.runs, readdirSync(home.pending).filter(isRunId)).reverse()) {
+      const record = readRecord(folder(id), id)
+      if (record) await target.finish(record)
+      rmSync(join(home.pending, id), { force: true })
+    }
+    for (const note of readNotes(home.notes)) await target.addNote(note)
+    rmSync(home.pending, { recursive: true, force: true })
+  }
+
+  function remember(id: string): void {
+    try {
+      mkdirSync(home.pending, { recursive: true, mode: 0o700 })
+      writeFileSync(join(home.pending, id), '', { mode: 0o600 })
+    } catch {
+      // Where not even this can be written, a store that is made anew finds the run by its folder.
+    }
+  }
+
+  async function save(record: RunRecord, action: 'begin' | 'finish'): Promise<string[]> {
+    const warnings: string[] = []
+    try {
+      if (action === 'begin') makeRunFolder(folder(record.id))
+      writeRecord(folder(record.id), record)
+    } catch (error) {
+      warnings.push(`the record of the run could not be written: ${toHoldfastError(error).message}`)
+    }
+    await use((target) => target[action](record))
+    if (now() < brokenUntil) {
+      remember(record.id)
+      warnings.push(...problems.map((why) => `the run is kept in ${folder(record.id).path} but is not in the index yet: ${why}`))
+    }
+    return warnings
+  }
+
+  async function find(reference: string): Promise<RunRecord | undefined> {
+    if (reference === 'last') return (await use((target) => target.list({ limit: 1 })))[0]
+    if (isRunId(reference)) {
+      // The file is newer than the index while another process is between its two writes.
+      return readRecord(folder(reference), reference) ?? (await use((target) => target.find(reference)))
+    }
+    if (!/^[0-9a-z]{1,11}$/.test(reference)) return undefined
+    const matches = await use((target) => target.idsWithPrefix(reference, 5))
+    if (matches.length > 1) throw failure('run_ambiguous', { run: reference, matches })
+    return matches[0] === undefined ? undefined : find(matches[0])
+  }
+
+  return {
+    begin: (record) => save(record, 'begin'),
+    replace: (record) => save(record, 'finish'),
+    note(record) {
+      try {
+        writeRecord(folder(record.id), record)
+      } catch {
+        // The record of the end says what could not be written.
+      }
+    },
+    async require(reference) {
+      const record = await find(reference)
+      if (!record) throw failure('run_not_found', { run: reference })
+      return record
+    },
+    list: (filter) => use((target) => target.list(filter)),
+    candidates: (tokens, filter) => use((target) => target.candidates(tokens, filter)),
+    index: (id, tokens, whole) => use((target) => target.index(id, tokens, whole)),
+    listUnindexed: (limit) => use((target) => target.listUnindexed(limit)),
+    count: () => use((target) => target.count()),
+    remove: (ids) => use((target) => target.remove(ids)),
+    async addNote(note) {
+      writeNote(home.notes, note)
+      await use((target) => target.addNote(note))
+    },
+    listNotes: () => use((target) => target.listNotes()),
+    async removeNote(id) {
+      rmSync(join(home.notes, `${id}.json`), { force: true })
+      return use((target) => target.removeNote(id))
+    },
+    folder,
+    async warnings() {
+      const opened = await real?.catch(() => undefined)
+      return [...(opened?.warnings ?? []), ...problems]
+    },
+    usable: async () => (await store()).real,
+    async close() {
+      const opened = await real?.catch(() => undefined)
+      await opened?.store.close()
+    },
+  }
+}
+
+function newestFirst(runs: string, ids: readonly string[]): string[] {
+  const times = new Map(ids.map((id) => [id, statSync(join(runs, id), { throwIfNoEntry: false })?.mtimeMs ?? 0]))
+  return [...ids].sort((a, b) => (times.get(b) ?? 0) - (times.get(a) ?? 0))
+}

@@ -1,0 +1,78 @@
+import { type StreamName, streamNames } from '../core/command.ts'
+import type { RunRecord, StreamTotals } from '../core/run.ts'
+import { isFailing } from '../core/run.ts'
+import { digestRun } from '../digest/digest.ts'
+import type { LogStream } from '../digest/log.ts'
+import { readSections } from '../engine/log-reader.ts'
+import type { Masker } from '../engine/redact.ts'
+import type { RunResult, RunSummary, StreamResult } from './api.ts'
+import type { AppContext } from './context.ts'
+import type { RunFolder } from './run-folder.ts'
+
+/** How much of each log a digest is made from; of a longer log its beginning and its end are read. */
+const digestReadBytes = 8 * 1024 * 1024
+
+export function toResult(context: AppContext, record: RunRecord, budget: number | undefined, warnings: readonly string[] = [], masker?: Masker): RunResult {
+  const folder = context.records.folder(record.id)
+  const shown = { ...record, warnings: [...record.warnings, ...warnings] }
+  const streams = digestStreams(folder, shown, masker ?? context.masking.forRun(folder))
+  return {
+    id: record.id,
+    state: record.state,
+    outcome: record.outcome,
+    durationMs: record.durationMs,
+    stdout: toStream(folder, 'stdout', record.stdout),
+    stderr: toStream(folder, 'stderr', record.stderr),
+    digest: digestRun({ ...shown, limits: record.limits ?? null }, streams, { budget: budget ?? context.settings.digestBudget }),
+    leftovers: record.leftovers,
+    command: record.command,
+    runtime: record.runtime,
+    cwd: record.cwd,
+    branch: record.branch,
+    purpose: record.purpose,
+    startedAt: record.startedAt,
+    endedAt: record.endedAt,
+    pinned: record.pinned,
+    error: record.error,
+    warnings: shown.warnings,
+  }
+}
+
+function toStream(folder: RunFolder, stream: StreamName, totals: StreamTotals): StreamResult {
+  return { ...totals, path: folder[stream] }
+}
+
+export function digestStreams(folder: RunFolder, record: RunRecord, masker: Masker): LogStream[] {
+  return streamNames.map((name) => {
+    const totals = record[name]
+    // While the run goes on its log is ahead of any record.
+    const settled = record.state === 'running' ? undefined : totals
+    const sections = totals.bytes === 0 && settled ? [] : readSections(folder[name], settled, digestReadBytes)
+    return {
+      name,
+      sections: sections.map(({ firstLine, text }) => ({ firstLine, text: masker.mask(text) })),
+      bytes: totals.bytes,
+      lines: totals.lines,
+      droppedBytes: totals.droppedBytes,
+    }
+  })
+}
+
+export function toSummary(record: RunRecord): RunSummary {
+  const { id, state, outcome, durationMs, command, runtime, purpose, cwd, branch, startedAt, pinned } = record
+  return {
+    id,
+    state,
+    outcome,
+    durationMs,
+    command,
+    runtime,
+    purpose,
+    cwd,
+    branch,
+    startedAt,
+    pinned,
+    failing: isFailing(record),
+    outputBytes: record.stdout.bytes + record.stderr.bytes,
+  }
+}

@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { emptyTotals, type RunRecord, runStates } from '../core/run.ts'
+
+/** The files of one run. Paths are always made from the id: nothing that a file says of paths is believed. */
+export interface RunFolder {
+  readonly path: string
+  readonly record: string
+  readonly stdout: string
+  readonly stderr: string
+  /** A request to stop the run, written by another process: the name of a signal. */
+  readonly stop: string
+  /** Secret values that occur in the logs, so that they are masked also where their variables are not known. */
+  readonly masked: string
+  /** What the holder of a detached run has to say. */
+  readonly errors: string
+}
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** 12 characters of Crockford's base 32: 60 random bits, no letters that are read as digits. */
+export function newRunId(): string {
+  return [...randomBytes(12)].map((byte) => alphabet[byte & 31]).join('')
+}
+
+export const isRunId = (text: string): boolean => /^[0-9a-hjkmnp-tv-z]{12}$/.test(text)
+
+export function runFolder(runs: string, id: string): RunFolder {
+  const path = join(runs, id)
+  return {
+    path,
+    record: join(path, 'run.json'),
+    stdout: join(path, 'stdout.log'),
+    stderr: join(path, 'stderr.log'),
+    stop: join(path, 'stop'),
+    masked: join(path, 'masked.json'),
+    errors: join(path, 'holder.log'),
+  }
+}
+
+export function makeRunFolder(folder: RunFolder): void {
+  mkdirSync(folder.path, { recursive: true, mode: 0o700 })
+}
+
+/** Replaces the record in one step: a reader sees the old one or the new one, never a part. */
+export function writeRecord(folder: RunFolder, record: RunRecord): void {
+  const temporary = join(folder.path, `.run.json.${process.pid}`)
+  try {
+    writeFileSync(temporary, `${JSON.stringify(record, null, 1)}\n`, { mode: 0o600 })
+    renameSync(temporary, folder.record)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+}
+
+/** The record of a run folder; undefined where there is none that can be read. Missing parts get harmless values. */
+export function readRecord(folder: RunFolder, id: string): RunRecord | undefined {
+  let found: Partial<RunRecord>
+  try {
+    found = JSON.parse(readFileSync(folder.record, 'utf8')) as Partial<RunRecord>
+  } catch {
+    return undefined
+  }
+  if (typeof found !== 'object' || found === null || found.id !== id) return undefined
+  if (!found.state || !runStates.includes(found.state) || typeof found.startedAt !== 'string') return undefined
+  return {
+    ...found,
+    id,
+    state: found.state,
+    startedAt: found.startedAt,
+    command: typeof found.command === 'string' ? found.command : '',
+    runtime: found.runtime ?? null,
+    purpose: found.purpose ?? null,
+    cwd: typeof found.cwd === 'string' ? found.cwd : '',
+    branch: found.branch ?? null,
+    endedAt: found.endedAt ?? null,
+    durationMs: typeof found.durationMs === 'number' ? found.durationMs : null,
+    outcome: found.outcome ?? null,
+    error: found.error ?? null,
+    stdout: { ...emptyTotals, ...found.stdout },
+    stderr: { ...emptyTotals, ...found.stderr },
+    leftovers: Array.isArray(found.leftovers) ? found.leftovers : [],
+    warnings: Array.isArray(found.warnings) ? found.warnings : [],
+    holder: found.holder ?? { pid: 0, startTime: '' },
+    process: found.process ?? null,
+    pinned: found.pinned === true,
+  }
+}
+
+/** The ids of all run folders, in no order. */
+export function listRunIds(runs: string): string[] {
+  try {
+    return readdirSync(runs).filter(isRunId)
+  } catch {
+    return []
+  }
+}
+
+export function hasRecord(folder: RunFolder): boolean {
+  return existsSync(folder.record)
+}

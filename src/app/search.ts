@@ -1,0 +1,168 @@
+import { performance } from 'node:perf_hooks'
+import { streamNames } from '../core/command.ts'
+import { failure } from '../core/errors.ts'
+import { compileRegex, excerpt, excerptAt, matchLine, parseQuery, type Query, queryTokens, tokensOf } from '../core/query.ts'
+import { isFailing, type RunRecord } from '../core/run.ts'
+import { cleanLine, formatCount, stripControls } from '../core/text.ts'
+import { readBlocks, readSections } from '../engine/log-reader.ts'
+import type { SearchHit, SearchInput, SearchResult } from './api.ts'
+import type { AppContext } from './context.ts'
+import { piecesOf } from './reading.ts'
+
+const defaultHits = 20
+const maxHits = 200
+const maxHitBytes = 300
+/** Runs that are looked into, newest first, and what may be read of their logs: a search answers in seconds. */
+const maxRuns = 5_000
+const maxReadBytes = 2 * 1024 ** 3
+const maxReadMs = 8_000
+/** How much of each stream goes to the index; longer logs are read when somebody searches. */
+const indexBytes = 256 * 1024
+
+/** Tells how well a line answers, and shows the part of it that does. */
+interface Matcher {
+  /** 0: not at all. From `full` on: it has everything that was asked for. */
+  score(line: string): number
+  excerpt(line: string): string
+  /** False where no line of this text can match. */
+  mayBeIn(text: string): boolean
+}
+const full = 1_000
+
+type Found = SearchHit & { readonly score: number; readonly order: number }
+
+export async function searchRuns(context: AppContext, input: SearchInput): Promise<SearchResult> {
+  const limit = checkLimit(input.limit)
+  const query = parseQuery(input.query)
+  const matcher = input.regex ? regexMatcher(compileRegex(input.query)) : wordMatcher(query)
+  if (input.regex ? input.query === '' : query.terms.length === 0) return { hits: [], more: false, warnings: [] }
+  const tokens = input.regex ? [] : queryTokens(query)
+  const candidates = await context.records.candidates(tokens, { failing: input.failing, sinceMs: input.sinceMs, limit: maxRuns })
+  const found: Found[] = []
+  const warnings: string[] = []
+  const startedAt = performance.now()
+  let bytes = 0
+  let looked = 0
+  for (const record of candidates) {
+    const done = performance.now() - startedAt > maxReadMs || bytes > maxReadBytes
+    if (done || (looked >= 50 && found.filter(({ score }) => score >= full).length >= limit * 5)) break
+    // A long search lets others of this process have their turn.
+    if (looked % 8 === 7) await new Promise((resolve) => setImmediate(resolve))
+    bytes += searchRun(context, record, matcher, looked, found)
+    looked += 1
+  }
+  if (looked < candidates.length) warnings.push(`the newest ${formatCount(looked)} of ${formatCount(candidates.length)} runs that may match were read`)
+  if (candidates.length === maxRuns) warnings.push(`only the newest ${formatCount(maxRuns)} runs that may match were looked at`)
+  found.sort((a, b) => b.score - a.score || a.order - b.order || lineOf(a) - lineOf(b))
+  return { hits: found.slice(0, limit).map(toHit), more: found.length > limit || looked < candidates.length, warnings }
+}
+
+/** What a run printed says more than the command that printed it. */
+const lineOf = ({ line }: Found): number => line ?? Number.POSITIVE_INFINITY
+
+function toHit({ score: _score, order: _order, ...hit }: Found): SearchHit {
+  return hit
+}
+
+function checkLimit(limit: number | undefined): number {
+  if (limit === undefined) return defaultHits
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxHits)
+    throw failure('invalid', { field: 'limit', value: limit, accepted: `a whole number from 1 to ${maxHits}` })
+  return limit
+}
+
+/** How many hits of one run are kept while others are still to come. */
+const hitsPerRun = 40
+
+/** Adds the hits of one run; returns how many bytes of logs were read. */
+function searchRun(context: AppContext, record: RunRecord, matcher: Matcher, order: number, found: Found[]): number {
+  const masker = context.masking.forRun(context.records.folder(record.id))
+  const hits: Found[] = []
+  const base = { run: record.id, command: record.command, failing: isFailing(record), order }
+  for (const field of ['purpose', 'command'] as const) {
+    const text = (record[field] ?? '').replace(/\s+/g, ' ').trim()
+    const score = text === '' ? 0 : matcher.score(text)
+    if (score > 0) hits.push({ ...base, ref: record.id, stream: field, line: null, text: matcher.excerpt(text), score })
+  }
+  let bytes = 0
+  for (const stream of streamNames) {
+    if (record[stream].bytes === 0 && record.state !== 'running') continue
+    for (const block of readBlocks(piecesOf(context, record, stream))) {
+      bytes += block.text.length
+      if (!matcher.mayBeIn(block.text)) continue
+      let line = block.firstLine
+      for (const raw of masker.mask(block.text).split('\n')) {
+        const text = matcher.mayBeIn(raw) ? cleanLine(raw) : ''
+        const score = text === '' ? 0 : matcher.score(text)
+        if (score > 0)
+          hits.push({ ...base, ref: `${record.id}:${stream === 'stderr' ? 'stderr:' : ''}${line}`, stream, line, text: matcher.excerpt(text), score })
+        line += 1
+      }
+      if (hits.length > 4 * hitsPerRun) keepBest(hits)
+    }
+  }
+  keepBest(hits)
+  // Lines with a part of the query are worth showing only where no line of the run has all of it.
+  const best = Math.max(0, ...hits.map(({ score }) => score))
+  found.push(...hits.filter(({ score }) => score >= full || best < full))
+  return bytes
+}
+
+function keepBest(hits: Found[]): void {
+  if (hits.length <= hitsPerRun) return
+  hits.sort((a, b) => b.score - a.score || lineOf(a) - lineOf(b))
+  hits.length = hitsPerRun
+}
+
+function wordMatcher(query: Query): Matcher {
+  const parts = query.terms.map(({ chunks }) => chunks[0] as string)
+  // Folding what is ASCII on both sides is lower-casing; anything else goes the long way.
+  const plain = parts.every(isAscii)
+  return {
+    score: (line) => matchLine(query, line),
+    excerpt: (line) => excerpt(query, line, maxHitBytes),
+    mayBeIn(text) {
+      if (!plain || !isAscii(text)) return true
+      const lower = text.toLowerCase()
+      return parts.some((part) => lower.includes(part))
+    },
+  }
+}
+
+function regexMatcher(pattern: RegExp): Matcher {
+  return {
+    score: (line) => (pattern.test(line) ? full : 0),
+    excerpt(line) {
+      const match = pattern.exec(line)
+      return excerptAt(line, match?.index ?? 0, match?.[0].length ?? 0, maxHitBytes)
+    },
+    mayBeIn: () => true,
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with the control characters
+const isAscii = (text: string): boolean => !/[^\u0000-\u007f]/.test(text)
+
+/** Makes the output of an ended run findable: its purpose, its command, and both streams, of long ones their beginning and end. */
+export async function indexRun(context: AppContext, record: RunRecord): Promise<void> {
+  const folder = context.records.folder(record.id)
+  const masker = context.masking.forRun(folder)
+  const texts = [record.command, record.purpose ?? '']
+  let whole = true
+  for (const stream of streamNames) {
+    const totals = record[stream]
+    if (totals.bytes === 0) continue
+    if (totals.bytes > indexBytes) whole = false
+    for (const { text } of readSections(folder[stream], record.state === 'interrupted' ? undefined : totals, indexBytes))
+      texts.push(stripControls(masker.mask(text)))
+  }
+  await context.records.index(record.id, tokensOf(texts.join('\n')), whole)
+}
+
+/** Indexes what a Holdfast that ended early has left, newest first. */
+export async function indexPending(context: AppContext, limit: number): Promise<void> {
+  for (const id of await context.records.listUnindexed(limit)) {
+    const [record] = await context.records.list({ query: id, limit: 1 })
+    if (record && record.id === id && record.state !== 'running') await indexRun(context, record)
+  }
+}

@@ -1,0 +1,20 @@
+import type { LimitSettings } from '../core/limits.ts'
+import type { Runtimes } from './command.ts'
+
+/** What the app goes by; made from the configuration by whoever composes it. */
+export interface AppSettings {
+  readonly limits: LimitSettings
+  readonly runtimes: Runtimes
+  readonly env: { readonly pass: readonly string[]; readonly set: Readonly<Record<string, string>> }
+  readonly mask: { readonly patterns: readonly RegExp[]; isSecretName(name: string): boolean }
+  readonly retention: Retention
+  readonly digestBudget: number
+  /** Where `"enabled": false` stands, or null. */
+  readonly disabledBy: string | null
+}
+
+export interface Retention {
+  readonly maxAgeMs: number
+  readonly maxRuns: number
+  readonly maxBytes: number
+}

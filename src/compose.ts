@@ -1,0 +1,116 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { App } from './app/api.ts'
+import { createApp } from './app/app.ts'
+import type { AppContext } from './app/context.ts'
+import { holdRun } from './app/holder.ts'
+import { describeHome, type HomePlace } from './app/home.ts'
+import { createMasking } from './app/masking.ts'
+import { openRecords } from './app/records.ts'
+import type { AppSettings } from './app/settings.ts'
+import { hostBackend } from './backends/host/backend.ts'
+import { type LoadedConfig, loadConfig, personConfigPath } from './config/load.ts'
+import { failure } from './core/errors.ts'
+import { mcpTimeoutMs } from './core/limits.ts'
+import { nameMatcher, secretsOf } from './core/secret-names.ts'
+import { version } from './core/version.ts'
+import { findRepository, headOf } from './git/repository.ts'
+import { localMachine } from './process/machine.ts'
+import { canMakePipes } from './process/pipes.ts'
+import { memoryStore } from './stores/memory/store.ts'
+import { openSqliteStore } from './stores/sqlite/open.ts'
+
+/** How Holdfast is put together: the only place that knows every room, and the only one that reads the environment. */
+export interface OpenOptions {
+  /** The folder that the caller stands in. */
+  readonly cwd: string
+  /** The workspace; commands and their cwd stay inside it. Absent: the worktree that holds `cwd`, or `cwd` itself. */
+  readonly root?: string | undefined
+  /** Default: the environment of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  readonly surface: 'cli' | 'mcp' | 'library'
+}
+
+export async function openApp(options: OpenOptions): Promise<App> {
+  if (process.platform === 'win32') throw failure('unsupported_platform', { platform: process.platform })
+  const base = resolve(options.root ?? options.cwd)
+  if (!existsSync(base)) throw failure('root_missing', { root: base })
+  const repository = findRepository(base)
+  const root = realpathSync(options.root ?? repository?.root ?? base)
+  const env = options.env ?? process.env
+  const place: HomePlace = {
+    override: env.HOLDFAST_HOME ? resolve(env.HOLDFAST_HOME) : undefined,
+    project: repository?.mainRoot ?? root,
+    state: env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state'),
+  }
+  const home = describeHome(place)
+  const config = loadConfig({
+    projectFile: join(root, 'holdfast.json'),
+    personFile: personConfigPath(env, env.HOME || homedir()),
+    read: readIfThere,
+  })
+  const settings = toSettings(config, options.surface)
+  const context: AppContext = {
+    root,
+    base: options.root ? root : realpathSync(base),
+    ownEnv: env,
+    home,
+    homePlace: place,
+    settings,
+    records: openRecords({ home, openStore: openSqliteStore, memoryStore, now: () => performance.now() }),
+    masking: createMasking({ secrets: secretsOf(env, config.settings.mask.names), patterns: settings.mask.patterns }),
+    machine: localMachine({ holder: { argv: [process.execPath, programPath(), '__hold'], env } }),
+    version,
+    openSession: async () => hostBackend.open({ root, pipes: await canMakePipes() }, new AbortController().signal),
+    branchOf(folder) {
+      const found = folder === root ? repository : findRepository(folder)
+      return found ? headOf(found.gitDir).branch : null
+    },
+    explainConfig: () => ({ settings: config.sources, files: config.files }),
+    secretsOf: (values) => secretsOf(values, config.settings.mask.names),
+    now: () => new Date(),
+  }
+  return createApp(context)
+}
+
+function toSettings({ settings, sources, disabledBy }: LoadedConfig, surface: OpenOptions['surface']): AppSettings {
+  const unset = sources.some(({ key, source }) => key === 'limits.timeoutMs' && source === 'default')
+  const timeoutMs = surface === 'mcp' && unset ? mcpTimeoutMs : settings.limits.timeoutMs
+  return {
+    limits: { ...settings.limits, timeoutMs },
+    runtimes: settings.runtimes,
+    env: settings.env,
+    mask: { patterns: settings.mask.patterns, isSecretName: nameMatcher(settings.mask.names) },
+    retention: settings.retention,
+    digestBudget: settings.digest.budget,
+    disabledBy,
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined
+    throw failure('file_unreadable', { path, why: (error as Error).message }, error)
+  }
+}
+
+/** The built program: this file is part of it, of the library beside it, or of the sources. */
+function programPath(): string {
+  const here = dirname(fileURLToPath(import.meta.url))
+  const places = [join(here, 'cli.js'), join(here, '..', 'cli.js'), join(here, '..', 'dist', 'cli.js')]
+  return places.find((path) => existsSync(path)) ?? (places[0] as string)
+}
+
+/** Holds one run for another process of ours; see app/holder. */
+export async function hold(options: OpenOptions, read: () => Promise<string>, answer: (line: string) => void): Promise<void> {
+  const app = await openApp(options)
+  const stopped = new Promise<void>((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(name, () => resolve())
+  })
+  await Promise.race([holdRun(app, read, answer), stopped])
+  await app.close()
+}

@@ -1,0 +1,12 @@
+import { isAbsolute, relative, resolve, sep } from 'node:path'
+
+/** Whether `path` is `root` or below it. Both absolute and resolved: links are followed by whoever asks. */
+export function isInside(root: string, path: string): boolean {
+  const way = relative(root, path)
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+}
+
+/** Joins a path of a caller to the root. A NUL cannot be in any path. */
+export function fromRoot(root: string, path: string): string {
+  return resolve(root, path)
+}
