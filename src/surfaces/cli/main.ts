@@ -1,0 +1,95 @@
+import { version } from '../../core/version.ts'
+import type { CliIo } from './io.ts'
+
+/**
+ * The program `holdfast`. Everything is loaded when it is needed and no sooner, since most calls need little: the version
+ * needs nothing, help no store, and only mcp its server.
+ */
+async function main(argv: readonly string[]): Promise<number> {
+  const first = argv[0]
+  if (first === '--version' || first === '-V' || first === 'version') {
+    process.stdout.write(`${version}\n`)
+    return 0
+  }
+  if (process.platform !== 'win32' && argv.length === 1) {
+    if (first === 'mcp') return serveAgent()
+    if (first === '__hold') return holdOneRun()
+  }
+  return (await import('./run.ts')).runCli(argv, processIo())
+}
+
+/** Not for people: a process of Holdfast's own that holds a detached run. It reads a request, answers one line, and stays until the run is over. */
+async function holdOneRun(): Promise<number> {
+  const answer = (line: string): void => {
+    process.stdout.write(line)
+  }
+  // Whoever asked may be gone before the answer; the run goes on.
+  process.stdout.on('error', () => {})
+  const read = async (): Promise<string> => {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of process.stdin) chunks.push(chunk)
+    return Buffer.concat(chunks).toString('utf8')
+  }
+  const { hold } = await import('../../compose.ts')
+  try {
+    await hold({ cwd: workingDirectory(), env: process.env, surface: 'cli' }, read, answer)
+    return 0
+  } catch (error) {
+    const { toHoldfastError } = await import('../../core/errors.ts')
+    answer(`${JSON.stringify({ error: toHoldfastError(error) })}\n`)
+    return 125
+  }
+}
+
+async function serveAgent(): Promise<number> {
+  const { serveMcp } = await import('../mcp/serve.ts')
+  const cwd = workingDirectory()
+  await serveMcp({
+    openApp: async () => (await import('../../compose.ts')).openApp({ cwd, env: process.env, surface: 'mcp' }),
+    stdin: process.stdin,
+    stdout: process.stdout,
+    version,
+    onNote: (line) => process.stderr.write(`holdfast: ${line}\n`),
+  })
+  return 0
+}
+
+function processIo(): CliIo {
+  return {
+    // Node makes each of these streams when it is first asked for, which takes time.
+    get stdin() {
+      return process.stdin
+    },
+    get stdout() {
+      return process.stdout
+    },
+    get stderr() {
+      return process.stderr
+    },
+    env: process.env,
+    cwd: workingDirectory(),
+    platform: process.platform,
+    openApp: async (options) => (await import('../../compose.ts')).openApp(options),
+    onSignal(listener) {
+      const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+      for (const name of names) process.on(name, listener)
+      return () => {
+        for (const name of names) process.off(name, listener)
+      }
+    },
+    exit: (code) => process.exit(code),
+    nowMs: Date.now,
+  }
+}
+
+// Node refuses to say where it is once that folder is gone; what the shell said then names it in the error.
+function workingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch {
+    return process.env.PWD ?? '/'
+  }
+}
+
+// The program is built as CommonJS, which has no await at its top.
+main(process.argv.slice(2)).then((code) => process.exit(code))
