@@ -1,0 +1,86 @@
+import type { OutputResult, RunResult, RunsResult, SearchResult, SnapshotResult } from '../../app/api.ts'
+import type { HoldfastError } from '../../core/errors.ts'
+import { formatDuration } from '../../core/limits.ts'
+import { isFailing } from '../../core/run.ts'
+import type { Note } from '../../core/store.ts'
+import { clampLine, oneLine, plural } from '../../core/text.ts'
+
+/** A result as a tool gives it back: text for the model, and the value that every other surface gives, unchanged. */
+export interface Answer {
+  [member: string]: unknown
+  content: { type: 'text'; text: string }[]
+  structuredContent: Record<string, unknown>
+  isError?: true
+}
+
+const longestLine = 300
+
+function answer(value: object, text: string, isError = false): Answer {
+  return { content: [{ type: 'text', text }], structuredContent: value as Record<string, unknown>, ...(isError ? { isError } : {}) }
+}
+
+const readable: Readonly<Record<string, (value: never) => Answer>> = {
+  // What did not end by itself with exit code 0 never looks like a success.
+  exec: (run: RunResult) => answer(run, digestOf(run), isFailing(run)),
+  wait: (run: RunResult) => answer(run, digestOf(run), isFailing(run)),
+  // A run that was stopped is what was asked for.
+  stop: (run: RunResult) => answer(run, digestOf(run)),
+  output: (value: OutputResult) => answer(value, outputText(value)),
+  search: (value: SearchResult) => answer(value, searchText(value)),
+  runs: (value: RunsResult) => answer(value, runsText(value)),
+  resume: (value: SnapshotResult) => answer(value, [value.text.trimEnd(), ...warned(value)].join('\n')),
+  'note-add': (note: Note) => answer(note, `saved: ${noteText(note)}`),
+  'note-list': (value: { notes: readonly Note[] }) => answer(value, value.notes.map(noteText).join('\n') || 'no notes'),
+  'note-remove': (value: { removed: string }) => answer(value, `removed: ${oneLine(value.removed)}`),
+}
+
+/** The answer of a tool to what the operation `name` resolved to. */
+export function toAnswer(name: string, value: unknown): Answer {
+  const read = readable[name] as ((value: unknown) => Answer) | undefined
+  return read ? read(value) : answer({ value }, JSON.stringify(value))
+}
+
+/** The answer of a tool that could not do what it was asked for. */
+export function toErrorAnswer(error: HoldfastError): Answer {
+  return answer({ error: error.toJSON() }, `${error.code}: ${error.message}`, true)
+}
+
+const warned = ({ warnings }: { warnings: readonly string[] }): string[] => warnings.map((warning) => `warning: ${oneLine(warning)}`)
+
+function digestOf(run: RunResult): string {
+  if (run.state !== 'running') return run.digest
+  return `${run.digest}\nIt goes on: wait, output and stop take run ${JSON.stringify(run.id)}.`
+}
+
+function outputText({ text, truncated, next, state }: OutputResult): string {
+  const rest = truncated && next !== null ? `[there is more: lines ${JSON.stringify(next)}]` : truncated ? '[there is more]' : ''
+  const nothing = text === '' && rest === '' ? (state === 'running' ? '[no such output so far]' : '[no such output]') : ''
+  return [text.replace(/\n$/, ''), rest, nothing].filter((part) => part !== '').join('\n')
+}
+
+function searchText({ hits, more, warnings }: SearchResult): string {
+  const lines = hits.map(({ ref, stream, text }) => {
+    const where = stream === 'command' || stream === 'purpose' ? `${ref} (${stream})` : ref
+    return `${where}: ${clampLine(oneLine(text), longestLine)}`
+  })
+  return [...(lines.length === 0 ? ['nothing found'] : lines), ...(more ? ['[there may be more hits: raise limit]'] : []), ...warned({ warnings })].join('\n')
+}
+
+function runsText({ runs, total, warnings }: RunsResult): string {
+  const lines = runs.map((run) => {
+    const took = run.durationMs === null ? '' : `, ${formatDuration(run.durationMs)}`
+    const purpose = run.purpose === null ? '' : ` (${oneLine(run.purpose)})`
+    return clampLine(`${run.id} ${endOf(run)}${took}: ${oneLine(run.command)}${purpose}`, longestLine)
+  })
+  const count = `${plural(runs.length, 'run')} shown of ${total}`
+  return [...lines, count, ...warned({ warnings })].join('\n')
+}
+
+function endOf({ state, outcome }: RunsResult['runs'][number]): string {
+  if (state !== 'ended' || outcome === null) return state
+  if (outcome.kind === 'exited') return outcome.exitCode === null ? 'exit code unknown' : `exit ${outcome.exitCode}`
+  const limit = outcome.limit === 'idle' ? ' (idle)' : ''
+  return `${outcome.kind.replace('_', ' ')}${limit}${outcome.signal === null ? '' : ` ${outcome.signal}`}`
+}
+
+const noteText = ({ id, category, confidence, text }: Note): string => `${id} [${category}, ${confidence}] ${oneLine(text)}`

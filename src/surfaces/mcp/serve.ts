@@ -1,0 +1,123 @@
+import type { Readable, Writable } from 'node:stream'
+import { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import type { App } from '../../app/api.ts'
+import { callTool } from './call-tool.ts'
+import { stdioTransport } from './stdio-transport.ts'
+import { listTools } from './tools.ts'
+
+export interface ServeOptions {
+  /** Called at the first call of a tool, and again at a later one if it failed. */
+  readonly openApp: () => Promise<App>
+  readonly stdin: Readable
+  readonly stdout: Writable
+  readonly version: string
+  /** Told, in one line, what went wrong with the connection. */
+  readonly onNote?: ((line: string) => void) | undefined
+}
+
+/** Clients kill a server that is not gone after a few seconds; what the app still holds by then ends with the process. */
+const closeWithinMs = 4_000
+
+const endingSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
+const instructions =
+  'Run commands with exec: all output is kept and the answer is a digest; read more with output and search. ' +
+  'A run that is answered as running goes on: wait for it with wait.'
+
+/**
+ * Serves MCP over two streams until the client is gone: its end of stdin, a failed stdout, or a signal. Then it cancels
+ * what the app holds and resolves, at most 4 seconds later; a second signal makes that at once. The caller ends the
+ * process, since answers that nobody reads may still wait in stdout.
+ */
+export async function serveMcp(options: ServeOptions): Promise<void> {
+  const { openApp, stdin, stdout, version, onNote = () => {} } = options
+  const restoreConsole = keepConsoleOffStdout()
+  let opening: Promise<App> | undefined
+  const requireApp = (): Promise<App> => {
+    opening ??= (async () => openApp())()
+    const current = opening
+    current.catch(() => {
+      if (opening === current) opening = undefined
+    })
+    return current
+  }
+
+  const server = new Server(
+    { name: 'holdfast', version },
+    {
+      capabilities: { tools: {} },
+      instructions,
+      // Validates what a client answers to questions of the server, and this one asks none.
+      jsonSchemaValidator: {
+        getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'this server asks nothing' }),
+      },
+    },
+  )
+  server.onerror = (error) => onNote(error.message.split('\n', 1)[0] ?? '')
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listTools() }))
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal, _meta, sendNotification }) => {
+    const progressToken = _meta?.progressToken
+    const onProgress =
+      progressToken === undefined
+        ? undefined
+        : (update: { progress: number; message: string }): void => {
+            sendNotification({ method: 'notifications/progress', params: { progressToken, ...update } }).catch(() => {})
+          }
+    return callTool({ name: params.name, args: params.arguments ?? {}, signal, onProgress }, requireApp)
+  })
+
+  let hurry = (): void => {}
+  const hurried = new Promise<void>((resolve) => {
+    hurry = resolve
+  })
+  let leaving = false
+  const onSignal = (): void => {
+    if (leaving) hurry()
+    void server.close()
+  }
+  const gone = new Promise<void>((resolve) => {
+    server.onclose = () => {
+      leaving = true
+      resolve()
+    }
+  })
+  for (const signal of endingSignals) process.on(signal, onSignal)
+  try {
+    await server.connect(stdioTransport(stdin, stdout, onNote))
+    await gone
+    await withinMs(closeWithinMs, [closeApp(opening), hurried])
+  } finally {
+    for (const signal of endingSignals) process.off(signal, onSignal)
+    restoreConsole()
+    stdin.destroy()
+  }
+}
+
+/** An app that is still being opened is closed when it is open; one that never opened needs nothing. */
+async function closeApp(opening: Promise<App> | undefined): Promise<void> {
+  try {
+    await (await opening)?.close()
+  } catch {
+    // Nobody is left to tell.
+  }
+}
+
+async function withinMs(ms: number, work: readonly Promise<void>[]): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([...work, late])
+  clearTimeout(timer)
+}
+
+/** One line on stdout that is no message breaks the connection, so what a dependency logs goes to stderr. */
+function keepConsoleOffStdout(): () => void {
+  const names = ['log', 'info', 'debug', 'dir', 'dirxml', 'table', 'group', 'groupCollapsed', 'count', 'timeEnd', 'timeLog'] as const
+  const kept = names.map((name) => [name, console[name]] as const)
+  for (const name of names) console[name] = (...args: unknown[]) => console.error(...args)
+  return () => {
+    for (const [name, method] of kept) Object.assign(console, { [name]: method })
+  }
+}

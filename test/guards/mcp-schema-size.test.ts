@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { listTools } from '../../src/surfaces/mcp/tools.ts'
+
+it('all tools together cost a model less than 6 KB', () => {
+  expect(JSON.stringify(listTools()).length).toBeLessThan(6_000)
+})
+
+it('every tool and every number says what it means', () => {
+  for (const tool of listTools()) {
+    expect(tool.description, tool.name).toMatch(/\.$/)
+    for (const [name, schema] of Object.entries(tool.inputSchema.properties ?? {})) {
+      const { type, description = '' } = schema as { type: string; description?: string }
+      if (type === 'number') expect(description, `${tool.name} ${name}`).toMatch(/Milliseconds|Bytes|Most|0 to 1/)
+    }
+  }
+})
