@@ -83,7 +83,7 @@ export function resolveProgram(input: Pick<ExecInput, 'argv' | 'script' | 'runti
       },
     }
   }
-  if (!argv || !argv[0]) throw failure('invalid', { field: 'argv', value: argv, accepted: 'a program with its arguments, or a script' })
+  if (!argv?.[0]) throw failure('invalid', { field: 'argv', value: argv, accepted: 'a program with its arguments, or a script' })
   argv.forEach((argument, i) => {
     if (typeof argument !== 'string' || argument.includes('\0'))
       throw failure('invalid', { field: `argument ${i}`, value: argument, accepted: 'text without NUL' })
