@@ -35,6 +35,8 @@ export interface OpenOptions {
 
 export async function openApp(options: OpenOptions): Promise<App> {
   if (process.platform === 'win32') throw failure('unsupported_platform', { platform: process.platform })
+  // Our command line holds the text of the command: one that looks for its own text (pkill -f) must not find us.
+  if (options.surface === 'cli') process.title = 'holdfast'
   const base = resolve(options.root ?? options.cwd)
   if (!existsSync(base)) throw failure('root_missing', { root: base })
   const repository = findRepository(base)
