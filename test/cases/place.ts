@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect } from 'vitest'
+import type { RunResult } from '../../src/app/api.ts'
+import { type Holdfast, type HoldfastOptions, openHoldfast } from '../../src/index.ts'
+import { openWorld, type World } from '../support/world.ts'
+
+/** The inputs of real failures that other tools have shown; they stand beside the repository and are read there. */
+const folder = fileURLToPath(new URL('../../../shared/cases/', import.meta.url))
+const present = existsSync(folder)
+
+export const caseFile = (name: string): string => `${folder}${name}`
+export const caseText = (name: string): string => readFileSync(caseFile(name), 'utf8')
+
+/** A group of cases; skipped, with a word about it, where their inputs are not there. */
+export function describeCases(title: string, body: () => void): void {
+  if (!present) console.warn(`skipped: ${title}: the inputs of the cases (${folder}) are not there`)
+  describe.skipIf(!present)(title, body)
+}
+
+/** Holdfast in a world of its own. Closing it leaves neither processes nor files. */
+export interface Place extends AsyncDisposable {
+  readonly world: World
+  readonly holdfast: Holdfast
+  /** Another Holdfast for the same place; closed with it. */
+  again(options?: Partial<HoldfastOptions>): Promise<Holdfast>
+  cli(args: readonly string[], options?: CliOptions): Promise<CliResult>
+}
+
+export interface CliOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly input?: string | Uint8Array
+  readonly node?: readonly string[]
+  /** Gets the process, to signal it. */
+  readonly onStart?: (child: ReturnType<typeof spawn>) => void
+}
+
+export interface CliResult {
+  readonly status: number | null
+  readonly signal: string | null
+  readonly stdout: string
+  readonly stderr: string
+  /** The standard output as the one object that it should be. */
+  json<T = RunResult>(): T
+}
+
+export const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+
+export async function openPlace(options: Partial<HoldfastOptions> = {}): Promise<Place> {
+  const world = openWorld()
+  const opened: Holdfast[] = []
+  const again = async (more: Partial<HoldfastOptions> = {}): Promise<Holdfast> => {
+    const holdfast = await openHoldfast({ root: world.root, env: world.env, ...options, ...more })
+    opened.push(holdfast)
+    return holdfast
+  }
+  return {
+    world,
+    holdfast: await again(),
+    again,
+    cli: (args, more = {}) => runCli(args, { cwd: world.root, ...more, env: { ...world.env, ...more.env } }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(opened.map((holdfast) => holdfast.close()))
+      for (const pid of processesIn(world.folder)) end(pid)
+      await world[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export async function runCli(args: readonly string[], { node = [], ...options }: CliOptions): Promise<CliResult> {
+  return runProgram(process.execPath, [...node, program, ...args], options)
+}
+
+/** Any program, to its end. */
+export function runProgram(file: string, args: readonly string[], { cwd, env, input, onStart }: CliOptions): Promise<CliResult> {
+  const child = spawn(file, args, { cwd, env, stdio: 'pipe' })
+  onStart?.(child)
+  const out: Buffer[] = []
+  const err: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (status, signal) => {
+      const stdout = Buffer.concat(out).toString('utf8')
+      const stderr = Buffer.concat(err).toString('utf8')
+      resolve({
+        status,
+        signal,
+        stdout,
+        stderr,
+        json() {
+          try {
+            return JSON.parse(stdout)
+          } catch {
+            throw new Error(`no JSON: status ${status}, stdout ${JSON.stringify(stdout)}, stderr ${JSON.stringify(stderr)}`)
+          }
+        },
+      })
+    })
+  })
+}
+
+/** Resolves when the condition holds; fails when it does not come to hold within `ms`. */
+export async function until<T>(what: string, condition: () => T | Promise<T>, ms = 10_000): Promise<NonNullable<T>> {
+  const deadline = performance.now() + ms
+  for (;;) {
+    const value = await condition()
+    if (value) return value as NonNullable<T>
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${ms} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+interface Seen {
+  readonly pid: number
+  readonly command: string
+}
+
+/** Living processes of which `keep` says yes; zombies are dead. Looks by itself, not through the code under test. */
+function processes(keep: (pid: number, command: string) => boolean): Seen[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return []
+    try {
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+      return command !== '' && keep(Number(name), command) ? [{ pid: Number(name), command }] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+/** Living processes with a word in their command line. */
+export const named = (word: string): Seen[] => processes((_, command) => command.includes(word))
+
+/** Living processes of a run, by its mark. */
+export function marked(run: string): Seen[] {
+  return processes((pid) => {
+    try {
+      const entry = readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .find((text) => text.startsWith('HOLDFAST_RUN='))
+      return entry?.slice('HOLDFAST_RUN='.length).split('/').includes(run) ?? false
+    } catch {
+      return false
+    }
+  })
+}
+
+function processesIn(path: string): number[] {
+  return processes((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`=${path}`)
+    } catch {
+      return false
+    }
+  }).map(({ pid }) => pid)
+}
+
+export function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** Fails where a process of the run still lives. */
+export function expectNothingLeft(run: string | { readonly id: string }): void {
+  expect(marked(typeof run === 'string' ? run : run.id)).toEqual([])
+}
+
+export const logOf = (run: RunResult, stream: 'stdout' | 'stderr' = 'stdout'): string => readFileSync(run[stream].path, 'utf8')
+
+export const exited = (exitCode: number) => ({ kind: 'exited', exitCode, signal: null, limit: null })
