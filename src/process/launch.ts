@@ -121,7 +121,8 @@ export function launchDetached(request: {
       else reject(result)
     }
     child.once('error', settle)
-    child.once('exit', (code, signal) => settle(new Error(`it ended at once (${signal ?? `exit ${code}`})`)))
+    // Not `exit`: what it wrote just before its end may still be in the pipe then.
+    child.once('close', (code, signal) => settle(new Error(`it ended at once (${signal ?? `exit ${code}`})`)))
     stdout.setEncoding('utf8')
     stdout.on('data', (chunk: string) => {
       text += chunk
