@@ -1,0 +1,178 @@
+/**
+ * How much a line says about why something failed. Judged by where a word stands, not by the word alone: "error" is also
+ * part of file names, options, test titles and counts of nothing.
+ */
+export const severities = {
+  /** Names a cause and its place: a compiler's diagnosis, an exception with its message, a refusal of the system. */
+  cause: 5,
+  /** A failed test or step, or a line marked as an error. */
+  failure: 4,
+  /** Words of trouble without a mark. */
+  trouble: 3,
+  /** What follows from earlier errors: totals, exit codes, "build failed". */
+  summary: 2,
+  warning: 1,
+  none: 0,
+} as const
+export type Severity = (typeof severities)[keyof typeof severities]
+
+// Everything below looks at lines of bounded length, and no pattern nests one repetition in another.
+const suspicious =
+  /err(?:or|no\b|!)|fail|fatal|exception|panic|traceback|abort|cannot|can't|couldn't|could not|unable|undefined|undeclared|unresolved|no such|not (?:found|exist|ok|resolve)|no space|out of memory|denied|refused|reject|time(?:d )?out|killed|segmentation|core dumped|assert|expected|invalid|missing|mismatch|conflict|unused|warn|deprecat|unsuccessful|severe|critical|went wrong|\*\*\*|[✗✘✖×●]|\bE {3}|exit(?:ed)?(?: with)? (?:code|status)|level=|status code|broken/i
+
+const stamp =
+  /^(?:\s*(?:\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d\S*)?|\d\d:\d\d(?::\d\d\S*)?|\[\d[^\]]{0,40}\]|#\d{1,4}(?: \d{1,6}\.\d{1,4})?(?=\s)|[│|┃](?=\s)|\S{1,40} \|(?=\s)|[>](?=\s)))+\s*/
+
+const level =
+  /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"level":\s?")?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|error|err|warn(?:ing)?|info|debug)(?=[\])>|"]|\s*:|\s-|\s)/
+
+const benign: readonly RegExp[] = [
+  // Counts of nothing.
+  /\b(?:0|no|zero|without(?: any)?) (?:\w+ )?(?:errors?|failures?|failed|failing|warnings?|problems?|issues?|exceptions?|conflicts?|vulnerabilities)\b/gi,
+  /\b(?:errors?|failures?|failed|failing|warnings?|problems?|exceptions?|fail|number of (?:errors|failures) in tests)["']?\s?[:=]\s?0\b/gi,
+  // Options, variables and identifiers.
+  /(?:^|\s)--?[\w-]*(?:err|fail|warn|exit|timeout|abort|fatal|missing|expect)[\w-]*(?:=\S*)?/gi,
+  /\b\w*(?:error|fail|failure|exception|warning|timeout|assert)[A-Za-z]*\((?=[\w\s,.]*\))/g,
+  /\b[a-z_]+_(?:errors?|fail(?:ed|ure)?|exceptions?|warnings?)\b|\b(?:errors?|fail|exception|warning)_[a-z_]+\b/g,
+  /\b[a-z]+[A-Z]\w*(?:Error|Fail|Exception|Timeout|Warn|Assert)\w*|\b[a-z]+(?:Error|Fail|Exception|Timeout|Warn|Assert)[A-Z]\w*/g,
+  /\b(?:error|fail|warn|exception)[- ](?:prone|handl\w*|safe|fast|over|tolerant|free|messages? (?:are|is) )\b/gi,
+  /\b(?:expect(?:ed|s|ing)?|should|must|will|may|can|if|when|on|ignore[sd]?|ignoring|handles?|retry on|until) (?:an? |any |the |to )?(?:\w+ )?(?:errors?|fail(?:s|ed|ures?|ing)?|exceptions?|timeouts?|abort)\b/gi,
+]
+
+const word = /err|fail|exception|panic|assert|warn|timeout|abort/i
+const fileName =
+  /\.(?:[ch](?:pp|xx|c)?|[jt]sx?|[cm]js|py|rb|go|rs|java|class|kt|o|so|lo|md|html?|json|ya?ml|txt|log|css|vue|proto|cs|php|swift|hs)["'`),;:]{0,3}$/
+const spoken = /^["'`([]{0,2}(?:error|fatal|fail\w*|\w*exception|warn\w*)[:!]/i
+
+/** True for the name of a file, package or address that has such a word in it; not where a line number follows. */
+const isName = (token: string): boolean => word.test(token) && !spoken.test(token) && (fileName.test(token) || (/[\\/]/.test(token) && !/[:([]\d/.test(token)))
+
+const passing = /^\s*(?:✓|✔|√|ok \d|ok\s|PASS(?:ED)?\b|--- PASS|\[ {7}OK \]|\[\s*PASSED)|(?:\.\.\. ?ok|\bPASSED|\.\. OK)\s*$/
+// Source text of scripts that runners print before they run it.
+const scriptSource =
+  /^\s*(?:\+{1,4} |\$ )?(?:echo|printf|if|elif|fi|then|grep|egrep|trap|export|set [-+]|test -|\[\[? |case |function |return |exit \d|local |for |while |def |raise |throw |catch|try\b|\/\/|#!|assert |alias )(?:\s|\b|$)/
+
+const boilerplate =
+  /^(?:\[Help \d|-> \[Help|To see the full stack trace|Re-run (?:Maven|with)|For more information|After correcting the problems|mvn <|A complete log of this run|Run with --|Get more help at|> Run with|note: run with|note: Some details|Use --|Try:?$|\* (?:Try|Get more help))|http:\/\/cwiki\.apache\.org/i
+
+const summary: readonly RegExp[] = [
+  /\bBUILD FAIL(?:URE|ED)\b|^FAILURE: Build failed|^Build FAILED|^FAILED \(|\bBuild failed\b/,
+  /\b[1-9]\d{0,8} (?:tests? |specs? |suites? |examples? )?(?:failed|failing|failures?|errors?|errored|problems?)\b/i,
+  /\b(?:failed|failures?|errors?)\s?[:=]\s?[1-9]/i,
+  /^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* .*(?:Error|Stop)/,
+  /\bexit(?:ed)?(?: with)?(?: non-zero)? (?:code|status):? -?[1-9]|\bnon-zero (?:exit|code|status)|marked build as failure|^ninja: build stopped/i,
+  /^(?:error: )?aborting due to|^(?:error: )?could not compile|^COMPILATION ERROR|There (?:are|were) (?:test failures|errors)|^ELIFECYCLE|\bunsuccessful\b|ERR! (?:code ELIFECYCLE|errno \d|Exit status)|collect2: error|linker command failed|^Finished: (?:FAILURE|UNSTABLE|ABORTED)|^subprocess exited/i,
+]
+
+const causes: readonly RegExp[] = [
+  // file:12:3: error, file.ts(12,3): error TS1234, src/a.c:7: undefined reference
+  /^\S[^:(]{0,300}[:(]\d{1,7}(?:[:,.]\d{1,7})?\)?:?(?: -)? (?:fatal |internal )?error\b/i,
+  /\b(?:error|ERROR)(?: |\[)?\s?\[?(?:TS|CS|[A-Z]{1,4})\d{2,5}\b/,
+  /^(?:error|fatal error): (?!aborting|could not compile|process|command|script|test failed|failed to (?:push|run))/i,
+  /\bundefined (?:reference|symbol)s?\b|multiple definition of|unresolved (?:external|import|reference|symbol)|cannot find symbol/i,
+  /^(?:thread '[^']{0,200}' )?panicked at |^\s*panic: |^thread '.{0,200}' (?:\(\d+\) )?panicked|^fatal(?: error)?: |^runtime error: |^SIG(?:SEGV|ABRT|BUS|ILL)\b/i,
+  // Exceptions by name, also behind "Caused by:", a package or a thread.
+  /^(?:stderr: |E {2,8}|Caused by: |Exception in thread "[^"]{0,100}" |Uncaught (?:exception:? )?|Unhandled \w{1,20}:? ?|\w{0,20}\.?\[?ERROR\]? )?(?:[a-z_$][\w$]{0,60}[.:/]{1,2}){0,12}[A-Z][\w$]{0,80}(?:Error|Exception|Failure|Fault|Timeout)(?: \[\w{1,60}\])?(?:: \S|$)/,
+  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|\bBus error\b|Disk quota exceeded|Too many open files/i,
+  /^Killed(?: |$)|: Killed(?: |$)|\boom-kill/,
+  /: command not found|: not found$|No such file or directory|Permission denied|Cannot find (?:module|package)|No module named|Connection refused|handshake timeout|No rule to make target|Address already in use|EACCES|ENOENT|ECONNREFUSED|EADDRINUSE|ERESOLVE|ETIMEDOUT/,
+]
+
+const failures: readonly RegExp[] = [
+  /^\s*--- FAIL|^FAIL(?:ED)?\b|^\s*(?:✗|✘|✖|×|●|⨯)\s|^not ok\b|\bFAILED\s*$|\bFAILED\b.{0,20}$|<<< (?:FAILURE|ERROR)!|^\[ {2}FAILED {2}\]|^E {3}\S|^failures?:$|^\s*\d{1,4}\) \S/,
+  /^Traceback \(most recent call last\)|\bassert(?:ion)?(?:Error)? ?`?[\w=! ]{0,30}`? ?fail(?:ed|ure)|\bAssertionError\b/i,
+  /^(?:[\w./+-]{1,80}: ){0,3}(?:(?:[\w.-]{1,30} )?error|fatal|failure|err!)(?::|!|\s*$| in | while | occurred| at )/i,
+]
+
+const trouble =
+  /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like)\b/i
+const warning = /\bwarn(?:ing)?s?\b|\bdeprecated?\b/i
+// A place in a source file, which makes a marked line a diagnosis.
+const place = /(?:[\w)\]]:\[?\d{1,7}(?:[,:]\d{1,7})?\]?|\(\d{1,7},\d{1,7}\))[:\s]/
+
+// The word of a build or test tool on its own work, which no log of the program under test looks like.
+const verdict =
+  /<<< (?:FAILURE|ERROR)!|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:✗|✘|✖|×|●|⨯)\s|^\[ {2}FAILED {2}\]|^E {3}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
+
+export interface Judgement {
+  readonly severity: Severity
+  /** Higher deserves room earlier; refines severity. */
+  readonly weight: number
+  /** The line without what precedes its message. */
+  readonly message: string
+}
+
+const nothing: Judgement = { severity: severities.none, weight: 0, message: '' }
+const maxJudgedChars = 600
+
+/** Judges one clean line. */
+export function judge(line: string): Judgement {
+  const text = line.length > maxJudgedChars ? line.slice(0, maxJudgedChars) : line
+  if (!suspicious.test(text)) return nothing
+  const unstamped = text.replace(stamp, '')
+  const found = level.exec(unstamped.slice(0, 90))
+  const mark = found && isMark(unstamped, found) ? markOf(found[1] as string) : 'none'
+  const message = mark === 'none' ? unstamped.trimStart() : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
+  if (message === '' || boilerplate.test(message)) return nothing
+  const severity = severityOf(unstamped, message, mark)
+  const weight = severity * 10 + (mark === 'error' ? 6 : 0) + (severity >= severities.failure && verdict.test(message) ? 12 : 0)
+  return { severity, weight, message }
+}
+
+type Mark = 'error' | 'warning' | 'info' | 'none'
+
+const markOf = (word: string): Mark => (/^(?:warn|WARN)/.test(word) ? 'warning' : /^(?:info|notice|debug|trace|verbose)/i.test(word) ? 'info' : 'error')
+
+// A level stands alone before the message: in brackets, in capitals, as a field, or followed by a colon at the beginning.
+function isMark(text: string, found: RegExpExecArray): boolean {
+  const word = found[1] as string
+  const before = text.slice(0, found.index)
+  const after = text.charAt(found.index + found[0].length)
+  if (/level/.test(found[0])) return true
+  if (/[\])>|]/.test(after)) return /[[(<|\s]$/.test(found[0].slice(0, -word.length) || ' ')
+  if (word === word.toUpperCase()) return before.trim() === '' || /^[\s\w.[\]:,/()-]{0,60}$/.test(before)
+  return false
+}
+
+function severityOf(unstamped: string, message: string, mark: Mark): Severity {
+  if (passing.test(unstamped) || scriptSource.test(unstamped)) return severities.none
+  let rest = message.replace(/\S+/g, (token) => (isName(token) ? ' ' : token))
+  for (const pattern of benign) rest = rest.replace(pattern, ' ')
+  if (summary.some((pattern) => pattern.test(rest))) return /<<< (?:FAILURE|ERROR)!/.test(rest) ? severities.failure : severities.summary
+  if (mark === 'info') return severities.none
+  if (mark === 'warning') return /No space left|Out of memory/i.test(rest) ? severities.cause : severities.warning
+  if (causes.some((pattern) => pattern.test(rest))) return severities.cause
+  if (mark === 'error') return place.test(`${message} `) ? severities.cause : severities.failure
+  if (failures.some((pattern) => pattern.test(rest))) return severities.failure
+  if (warning.test(rest)) return severities.warning
+  return trouble.test(rest) ? severities.trouble : severities.none
+}
+
+const isFrame = /^\s*(?:at |\.\.\. \d+ (?:more|common)|File ")/
+const continuation =
+  /^goroutine \d|^created by |^[\w./*()$-]{1,200}\(.{0,300}\)$|^\s*(?:at\s|\.{3}|Caused by|Suppressed|File "|[|│┃>^~+*-]|-->|\d{1,6} [|│]|=+>|(?:stdout|stderr|expected|actual|received|got|want|symbol|location|required|found|reason|left|right|note|help|diff|Error|error|message|cause|caused|in|from)\b|E {2})/i
+
+/** True for a line that only says where help is, or that something else went well. */
+export function isFiller(line: string): boolean {
+  const message = line.replace(stamp, '').replace(/^\s*\[?(?:ERROR|INFO|npm ERR!)\]?[\s:]*/, '')
+  return !/[\p{L}\p{N}]/u.test(message) || boilerplate.test(message) || passing.test(line)
+}
+
+/** True for a line of a stack trace. */
+export const isStackFrame = (line: string): boolean => isFrame.test(line)
+
+/** True for a line that goes on with what `headline` began: deeper, or of a form that begins nothing. */
+export function continues(headline: string, line: string): boolean {
+  return indentOf(line) > indentOf(headline) || continuation.test(line)
+}
+
+const indentOf = (line: string): number => line.length - line.trimStart().length
+
+/** What a message is apart from times, numbers, hashes and quoted addresses. */
+export function shapeOf(message: string): string {
+  return message
+    .slice(0, 240)
+    .replace(/\b(?=[\da-f]*\d)[\da-f]{7,64}\b/gi, '#')
+    .replace(/\d+/g, '#')
+    .replace(/\s+/g, ' ')
+}
