@@ -126,7 +126,12 @@ export function failure<K extends ErrorReason>(key: K, facts: FactsOf<K>, cause?
 /** Any thrown value as a HoldfastError; what is not one already becomes `internal`. */
 export function toHoldfastError(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error
-  return failure('internal', { what: error instanceof Error ? error.message : String(error) }, error)
+  return failure('internal', { what: messageOf(error) }, error)
+}
+
+/** What a thrown value says of itself. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** The errno name of a system error (`ENOENT`), or undefined. */

@@ -11,8 +11,19 @@ export const systemClock: Clock = {
   // Not Date: the wall clock may jump by hours.
   now: () => performance.now(),
   after(ms, call) {
-    const timer = setTimeout(call, Math.min(Math.max(0, ms), maxTimerMs))
-    return () => clearTimeout(timer)
+    let turn: NodeJS.Immediate | undefined
+    // When the loop was busy, timers run ahead of the bytes and exits that came meanwhile: a turn lets those in first, so
+    // that a command is not cut for a silence or a delay that was ours.
+    const timer = setTimeout(
+      () => {
+        turn = setImmediate(call)
+      },
+      Math.min(Math.max(0, ms), maxTimerMs),
+    )
+    return () => {
+      clearTimeout(timer)
+      clearImmediate(turn)
+    }
   },
 }
 

@@ -1,9 +1,10 @@
 import { TextDecoder } from 'node:util'
 import type { LogPlan, Running, Session } from '../core/backend.ts'
 import { type ExecutionPlan, type StreamName, streamNames } from '../core/command.ts'
+import { failure, messageOf } from '../core/errors.ts'
 import { type Outcome, toOutcome } from '../core/outcome.ts'
 import type { Leftover, StreamTotals } from '../core/run.ts'
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, pause, systemClock } from './clock.ts'
 import { type LogWriter, openLogWriter } from './output.ts'
 import { watch } from './settle.ts'
 
@@ -47,12 +48,14 @@ export interface Execution {
  */
 export async function execute(request: ExecuteRequest): Promise<Execution> {
   const { session, plan, logs, signal, clock = systemClock } = request
+  if (signal?.aborted) throw failure('canceled_before_start', {})
   const startedAt = clock.now()
   const writers = { stdout: openLogWriter(logs.stdout, logs.maxBytes), stderr: openLogWriter(logs.stderr, logs.maxBytes) }
   const running = await session.start(plan.command, logs).catch((error: unknown) => {
     for (const stream of streamNames) writers[stream].finish()
     throw error
   })
+  const notes: string[] = []
   let latest: StreamName = 'stdout'
   const deliver = createDelivery(request.onOutput)
 
@@ -72,15 +75,20 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
         watching.touch()
         if (!watching.cut()) deliver.push(stream, bytes)
       }
+    } catch (error) {
+      notes.push(`the output could not be read to its end: ${messageOf(error)}`)
     } finally {
       outputOver()
     }
   }
 
-  feed(running, plan.stdin)
+  if (plan.command.stdin === 'open') feed(running, plan.stdin ?? new Uint8Array(), notes)
   const finished = (async (): Promise<Executed> => {
     const ending = await watching.settled
-    await pumped.catch(() => {})
+    // Reading was given up by now; a backend that does not let go of the iteration is not waited for.
+    const over = new AbortController()
+    await Promise.race([pumped, pause(clock, letGoMs, over.signal)])
+    over.abort()
     const durationMs = clock.now() - startedAt
     if (!watching.cut()) deliver.end()
     const stdout = writers.stdout.finish()
@@ -91,7 +99,7 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
       stdout,
       stderr,
       leftovers: ending.leftovers,
-      notes: [...ending.notes, ...logFailures(writers), ...deliver.notes()],
+      notes: [...ending.notes, ...notes, ...logFailures(writers), ...deliver.notes()],
     }
   })()
 
@@ -107,14 +115,18 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
   }
 }
 
+/** How long the iteration of the output may take to end after it was released. */
+const letGoMs = 1_000
+
 const inputChunkBytes = 64 * 1024
 
-function feed(running: Running, stdin: Uint8Array | undefined): void {
-  if (!stdin) return
+function feed(running: Running, stdin: Uint8Array, notes: string[]): void {
   void (async () => {
     for (let at = 0; at < stdin.length; at += inputChunkBytes) await running.write(stdin.subarray(at, at + inputChunkBytes))
     await running.endInput()
-  })()
+  })().catch((error: unknown) => {
+    notes.push(`the standard input could not be written to its end: ${messageOf(error)}`)
+  })
 }
 
 function logFailures(writers: Readonly<Record<StreamName, LogWriter>>): string[] {
@@ -131,12 +143,17 @@ function createDelivery(listener: ExecuteRequest['onOutput']) {
   const decoders: Record<StreamName, TextDecoder> = { stdout: newDecoder(), stderr: newDecoder() }
   let failures = 0
   let firstFailure = ''
+  function note(error: unknown): void {
+    if (failures === 0) firstFailure = messageOf(error)
+    failures += 1
+  }
   function call(chunk: Delivery): void {
     try {
-      listener?.(chunk)
+      // An async function is a listener too; a rejection that nobody takes would end the whole process.
+      const result: unknown = listener?.(chunk)
+      if (result instanceof Promise) result.catch(note)
     } catch (error) {
-      if (failures === 0) firstFailure = error instanceof Error ? error.message : String(error)
-      failures += 1
+      note(error)
     }
   }
   return {

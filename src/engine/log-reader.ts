@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import type { StreamTotals } from '../core/run.ts'
+import { basename, dirname } from 'node:path'
+import type { Gap, StreamTotals } from '../core/run.ts'
 import { countLineFeeds } from './output.ts'
 
 /** A stretch of a stream that is on disk. */
@@ -15,49 +15,78 @@ export interface LogPiece {
 }
 
 /**
- * Where the bytes of a log are. `totals` are the ones of the run's record; without them (the run still goes on, or its
- * holder died) the files themselves tell. Empty when there is no log.
+ * Where the bytes of a log are, in order. `totals` are the ones of the run's record; without them (the run still goes on,
+ * or its holder died) the files themselves tell. Empty when there is no log.
  */
 export function findPieces(path: string, totals: StreamTotals | undefined): LogPiece[] {
   const size = sizeOf(path)
   if (size === undefined) return []
-  const gap = totals?.gap
-  if (!gap) {
-    const head: LogPiece = { path, position: 0, length: size, offset: 0, linesBefore: 0 }
-    return totals && totals.bytes === size ? [head] : [head, ...findSegments(path)]
+  if (totals) {
+    const pieces = arrange(path, size, totals.gap, [])
+    if (size >= (totals.gap?.offset ?? 0) && end(pieces.at(-1) as LogPiece) === totals.bytes) return pieces
   }
-  const tailAt = gap.offset + gap.markerBytes
-  return [
-    { path, position: 0, length: Math.min(gap.offset, size), offset: 0, linesBefore: 0 },
-    {
-      path,
-      position: tailAt,
-      length: Math.max(0, size - tailAt),
-      offset: gap.offset + gap.bytes,
-      linesBefore: countLines(path, gap.offset) + gap.lines,
-    },
-  ]
+  // Listed before their sizes are asked for, the log's own last: of a log that grows, all but the newest part is whole then.
+  const names = namesBeside(path)
+  const segments = findSegments(path, names)
+  return arrange(path, sizeOf(path) ?? size, totals ? totals.gap : joiningGap(names), segments)
+}
+
+/** The log's own file may hold the beginning of its first segment already, where joining them was interrupted. */
+function arrange(path: string, size: number, gap: Gap | null, segments: readonly LogPiece[]): LogPiece[] {
+  const next = segments[0]?.offset ?? Number.POSITIVE_INFINITY
+  const head: LogPiece = { path, position: 0, length: Math.min(size, gap?.offset ?? size, next), offset: 0, linesBefore: 0 }
+  if (!gap) return [head, ...segments]
+  const before = [head, ...segments.filter(({ offset }) => offset < gap.offset)]
+  const position = gap.offset + gap.markerBytes
+  const offset = gap.offset + gap.bytes
+  const tail: LogPiece = {
+    path,
+    position,
+    length: Math.max(0, Math.min(size - position, next > gap.offset ? next - offset : 0)),
+    offset,
+    linesBefore: lineFeedsBefore(before, gap.offset) + gap.lines,
+  }
+  return [...before, tail, ...segments.slice(before.length - 1)]
 }
 
 function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size
 }
 
-function findSegments(path: string): LogPiece[] {
+/** What stands behind the name of the log in the names of the files beside it. */
+function namesBeside(path: string): string[] {
   const start = `${basename(path)}.`
+  return readdirSync(dirname(path)).flatMap((name) => (name.startsWith(start) ? [name.slice(start.length)] : []))
+}
+
+function findSegments(path: string, names: readonly string[]): LogPiece[] {
   const pieces: LogPiece[] = []
-  for (const name of readdirSync(dirname(path))) {
-    const match = name.startsWith(start) && /^(\d+)\.(\d+)$/.exec(name.slice(start.length))
+  for (const name of names) {
+    const match = /^(\d+)\.(\d+)$/.exec(name)
     if (!match) continue
-    const file = join(dirname(path), name)
+    const file = `${path}.${name}`
     pieces.push({ path: file, position: 0, length: sizeOf(file) ?? 0, offset: Number(match[1]), linesBefore: Number(match[2]) })
   }
   return pieces.sort((a, b) => a.offset - b.offset)
 }
 
-function countLines(path: string, end: number): number {
-  let count = 0
-  for (const chunk of readChunks({ path, position: 0, length: end, offset: 0, linesBefore: 0 })) count += countLineFeeds(chunk)
+/** The gap of a log whose joining was begun and not finished. */
+function joiningGap(names: readonly string[]): Gap | null {
+  for (const name of names) {
+    const match = /^joining\.(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(name)
+    if (!match) continue
+    const [offset, bytes, lines, markerBytes] = match.slice(1).map(Number) as [number, number, number, number]
+    return bytes > 0 ? { offset, bytes, lines, markerBytes } : null
+  }
+  return null
+}
+
+/** Line feeds in the stream before `offset`, which must lie in one of the pieces or at the end of the last. */
+function lineFeedsBefore(pieces: readonly LogPiece[], offset: number): number {
+  const piece = pieces.findLast((candidate) => candidate.offset <= offset)
+  if (!piece) return 0
+  let count = piece.linesBefore
+  for (const chunk of readChunks(piece, 0, Math.min(piece.length, offset - piece.offset))) count += countLineFeeds(chunk)
   return count
 }
 
@@ -66,15 +95,17 @@ export function measureLog(path: string): StreamTotals {
   const pieces = findPieces(path, undefined)
   const last = pieces.at(-1)
   if (!last) return { bytes: 0, lines: 0, droppedBytes: 0, gap: null }
-  let lines = last.linesBefore
-  let lastByte = 10
-  for (const chunk of readChunks(last)) {
-    lines += countLineFeeds(chunk)
-    lastByte = chunk[chunk.length - 1] as number
-  }
-  const hole = pieces.slice(1).find((piece, i) => piece.offset !== end(pieces[i] as LogPiece))
   const bytes = end(last)
-  return { bytes, lines: lines + (lastByte === 10 ? 0 : 1), droppedBytes: hole ? hole.offset - end(pieces[0] as LogPiece) : 0, gap: null }
+  const feeds = lineFeedsBefore(pieces, bytes)
+  const unfinished = bytes > 0 && readRange(pieces, bytes - 1, bytes, 1)[0] !== 10
+  const gap = joiningGap(namesBeside(path)) ?? missing(pieces)
+  return { bytes, lines: feeds + (unfinished ? 1 : 0), droppedBytes: gap?.bytes ?? 0, gap }
+}
+
+function missing(pieces: readonly LogPiece[]): Gap | null {
+  const [head, first] = pieces
+  if (!head || !first || first.offset === end(head)) return null
+  return { offset: end(head), bytes: first.offset - end(head), lines: first.linesBefore - lineFeedsBefore([head], end(head)), markerBytes: 0 }
 }
 
 const end = (piece: LogPiece): number => piece.offset + piece.length
@@ -123,18 +154,19 @@ export function* readBlocks(pieces: readonly LogPiece[], fromLine = 1): Generato
   let firstLine = 1
   let inside = false
   let expected = 0
+  let afterGap = false
   for (const piece of pieces) {
     if (piece.offset !== expected) {
       if (rest.length > 0 && firstLine >= fromLine) yield { firstLine, text: decode(trimEnd(rest)), startsInside: inside }
       rest = Buffer.alloc(0)
       firstLine = piece.linesBefore + 1
       inside = true
+      afterGap = true
     }
     expected = end(piece)
-    let first = inside && rest.length === 0 && piece.offset > 0
     for (const chunk of readChunks(piece)) {
-      const bytes = Buffer.concat([rest, first ? trimStart(chunk) : chunk])
-      first = false
+      const bytes = Buffer.concat([rest, afterGap ? trimStart(chunk) : chunk])
+      afterGap = false
       let cut = bytes.lastIndexOf(10) + 1
       const oversized = cut === 0 && bytes.length > maxBlockBytes
       if (oversized) cut = bytes.length - partialTail(bytes)
@@ -148,7 +180,7 @@ export function* readBlocks(pieces: readonly LogPiece[], fromLine = 1): Generato
       inside = oversized
     }
   }
-  if (rest.length > 0) yield { firstLine, text: decode(rest), startsInside: inside }
+  if (rest.length > 0 && firstLine >= fromLine) yield { firstLine, text: decode(rest), startsInside: inside }
 }
 
 const decode = (bytes: Buffer): string => bytes.toString('utf8')
@@ -178,37 +210,49 @@ export interface TextSection {
 }
 
 /**
- * The log as text where it is small; else its first and last parts, about `maxBytes` in all, cut at line ends where there are any.
+ * The log as text where it is small, a section for each stretch without a gap; else its first and last parts, about
+ * `maxBytes` in all, cut at line ends where there are any.
  */
 export function readSections(path: string, totals: StreamTotals | undefined, maxBytes: number): TextSection[] {
   const pieces = findPieces(path, totals)
-  const size = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  if (size <= maxBytes) return pieces.map((piece) => wholePiece(piece, pieces)).filter(({ text }) => text !== '')
-  const sections: TextSection[] = []
-  const first = pieces[0] as LogPiece
-  const last = pieces.at(-1) as LogPiece
-  const headBytes = Math.min(Math.floor(maxBytes / 3), first.length)
-  const head = Buffer.concat([...copies(first, 0, headBytes)])
-  const headEnd = head.lastIndexOf(10) + 1 || head.length
-  sections.push({ firstLine: first.linesBefore + 1, text: decode(trimEnd(head.subarray(0, headEnd))) })
-  const from = Math.max(first === last ? headEnd : 0, last.length - (maxBytes - headBytes))
-  const tail = Buffer.concat([...copies(last, from, last.length)])
-  const start = tail.indexOf(10) + 1
-  let before = last.linesBefore
-  for (const chunk of readChunks(last, 0, from + start)) before += countLineFeeds(chunk)
-  sections.push({ firstLine: before + 1, text: decode(trimStart(tail.subarray(start))) })
-  return sections
+  const stretches = findStretches(pieces)
+  const first = stretches[0]
+  const last = stretches.at(-1)
+  if (!first || !last) return []
+  const size = stretches.reduce((sum, stretch) => sum + stretch.to - stretch.from, 0)
+  const section = (from: number, bytes: Buffer): TextSection => ({ firstLine: lineFeedsBefore(pieces, from) + 1, text: decode(bytes) })
+  if (size <= maxBytes) {
+    return stretches.map(({ from, to }) => {
+      const bytes = readRange(pieces, from, to, to - from)
+      const whole = from === first.from ? bytes : trimStart(bytes)
+      return section(from, to === last.to ? whole : trimEnd(whole))
+    })
+  }
+  const headEnd = Math.min(Math.floor(maxBytes / 3), first.to)
+  const head = readRange(pieces, 0, headEnd, headEnd)
+  const headCut = head.lastIndexOf(10) + 1 || head.length
+  const tailStart = Math.max(first === last ? headEnd : last.from, last.to - (maxBytes - headEnd))
+  const tail = readRange(pieces, tailStart, last.to, maxBytes)
+  const feed = tail.indexOf(10) + 1
+  // A last line that is longer than all of the tail is cut, not left out.
+  const tailCut = feed === tail.length ? 0 : feed
+  return [section(0, trimEnd(head.subarray(0, headCut))), section(tailStart + tailCut, trimStart(tail.subarray(tailCut)))]
+}
+
+/** What is there without a gap, from one offset in the stream to another. */
+function findStretches(pieces: readonly LogPiece[]): { from: number; to: number }[] {
+  const stretches: { from: number; to: number }[] = []
+  for (const piece of pieces) {
+    if (piece.length === 0) continue
+    const before = stretches.at(-1)
+    if (before?.to === piece.offset) before.to = end(piece)
+    else stretches.push({ from: piece.offset, to: end(piece) })
+  }
+  return stretches
 }
 
 function* copies(piece: LogPiece, from: number, to: number): Generator<Buffer> {
   for (const chunk of readChunks(piece, from, to)) yield Buffer.from(chunk)
-}
-
-function wholePiece(piece: LogPiece, pieces: readonly LogPiece[]): TextSection {
-  let bytes = Buffer.concat([...copies(piece, 0, piece.length)])
-  if (piece !== pieces[0]) bytes = trimStart(bytes) as typeof bytes
-  if (piece !== pieces.at(-1)) bytes = trimEnd(bytes) as typeof bytes
-  return { firstLine: piece.linesBefore + 1, text: decode(bytes) }
 }
 
 /** Bytes `from` up to `to` of the stream that are on disk, at most `maxBytes`. */

@@ -1,13 +1,15 @@
-import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, statSync, unlinkSync, writeSync } from 'node:fs'
 import { errnoOf } from '../core/errors.ts'
 import type { Gap, StreamTotals } from '../core/run.ts'
 import { formatCount } from '../core/text.ts'
 
 /**
  * The log of one stream, on disk as the bytes come. Up to its limit it is the stream, byte for byte. Past half of the
- * limit the tail goes to segments beside it, `LOG.OFFSET.LINES` (offset of its first byte, line feeds before it), and
- * the oldest segment is dropped whenever there are more than eight; so what a killed Holdfast leaves can be read too.
- * At the end the segments are put behind the head, with a line of ours in between that states the gap.
+ * limit the tail goes to segments beside it, `LOG.OFFSET.LINES` (offset of its first byte, line feeds before it). There
+ * are at most eight, and where that is not enough, the oldest are dropped and seven stay, so that joining them never
+ * needs more room than the limit. So what a killed Holdfast leaves can be read too. At the end the segments are put
+ * behind the head, with a line of ours in between that states the gap; a file `LOG.joining.OFFSET.BYTES.LINES.MARKER`
+ * says so as long as that is not finished. What cannot be joined (a full disk) stays in its segment.
  */
 export interface LogWriter {
   write(bytes: Uint8Array): void
@@ -54,13 +56,20 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
   let recent: Uint8Array[] = []
   let recentLength = 0
   let failed: string | undefined
+  /** Where the first byte stands that could not be written, and the line feeds before it. */
+  let lostFrom: { offset: number; lines: number } | undefined
   let finished: StreamTotals | undefined
   let descriptor = -1
   try {
     descriptor = openSync(path, 'w', 0o600)
   } catch (error) {
     // A command runs also where its log cannot be made: the totals and the last bytes are kept, and the failure is told.
-    failed = errnoOf(error) ?? 'unknown error'
+    fail(error)
+    lostFrom = { offset: 0, lines: 0 }
+  }
+
+  function fail(error: unknown): void {
+    failed ??= errnoOf(error) ?? 'unknown error'
   }
 
   function append(target: number, chunk: Uint8Array): number {
@@ -68,9 +77,15 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
     try {
       while (done < chunk.length) done += writeSync(target, chunk, done, chunk.length - done)
     } catch (error) {
-      failed = errnoOf(error) ?? 'unknown error'
+      fail(error)
     }
     return done
+  }
+
+  function store(target: number, part: Uint8Array): number {
+    const written = append(target, part)
+    if (written < part.length) lostFrom = { offset: bytes + written, lines: lineFeeds + countLineFeeds(part, 0, written) }
+    return written
   }
 
   function nextSegment(): Segment | undefined {
@@ -78,10 +93,12 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
     try {
       const segment = { path: file, offset: bytes, linesBefore: lineFeeds, descriptor: openSync(file, 'w', 0o600), bytes: 0 }
       segments.push(segment)
-      if (segments.length > segmentCount) drop(segments.shift() as Segment)
+      const allowed = hasGap() || segments.length > segmentCount ? segmentCount - 1 : segmentCount
+      while (segments.length > allowed) drop(segments.shift() as Segment)
       return segment
     } catch (error) {
-      failed = errnoOf(error) ?? 'unknown error'
+      fail(error)
+      lostFrom = { offset: bytes, lines: lineFeeds }
       return undefined
     }
   }
@@ -98,7 +115,7 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
   function keep(chunk: Uint8Array): number {
     if (headKept === bytes && headKept < headBytes) {
       const part = chunk.subarray(0, headBytes - headKept)
-      const written = append(descriptor, part)
+      const written = store(descriptor, part)
       headKept += written
       headLines += countLineFeeds(part, 0, written)
       return part.length
@@ -107,22 +124,93 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
     const segment = last && last.bytes < segmentBytes ? last : nextSegment()
     if (!segment) return chunk.length
     const part = chunk.subarray(0, segmentBytes - segment.bytes)
-    segment.bytes += append(segment.descriptor, part)
+    segment.bytes += store(segment.descriptor, part)
     return part.length
   }
 
+  function hasGap(): boolean {
+    return segments.length > 0 && (segments[0] as Segment).offset > headKept
+  }
+
+  // Between head and tail; where nothing is missing there, what could not be written at the end.
   function gap(): Gap | null {
     const first = segments[0]
-    const end = first ? first.offset : bytes
-    if (end === headKept) return null
-    const lines = (first ? first.linesBefore : lineFeeds) - headLines
-    const size = end - headKept
-    return { offset: headKept, bytes: size, lines, markerBytes: Buffer.byteLength(gapMarker(size, lines, headKept)) }
+    if (first && hasGap()) return toGap(headKept, first.offset - headKept, first.linesBefore - headLines)
+    if (lostFrom && bytes > lostFrom.offset) return toGap(lostFrom.offset, bytes - lostFrom.offset, lineFeeds - lostFrom.lines)
+    return null
   }
 
   function totals(): StreamTotals {
-    const hole = gap()
-    return { bytes, lines: lineFeeds + (lastByte === 10 ? 0 : 1), droppedBytes: hole?.bytes ?? 0, gap: hole }
+    const first = segments[0]
+    const droppedBytes = (first && hasGap() ? first.offset - headKept : 0) + (lostFrom ? bytes - lostFrom.offset : 0)
+    return { bytes, lines: lineFeeds + (lastByte === 10 ? 0 : 1), droppedBytes, gap: gap() }
+  }
+
+  /** Puts the segments behind the head. False where they could not be, and then those that could not stay as they are. */
+  function join(hole: Gap | null): boolean {
+    if (!hole) return joinSegments()
+    const marker = Buffer.from(gapMarker(hole.bytes, hole.lines, hole.offset))
+    const atEnd = !hasGap()
+    if (atEnd && !joinSegments()) return false
+    if (append(descriptor, marker) < marker.length) {
+      truncate(descriptor, hole.offset)
+      return false
+    }
+    return atEnd || joinSegments()
+  }
+
+  function joinSegments(): boolean {
+    for (let segment = segments[0]; segment; segment = segments[0]) {
+      const size = sizeOf(descriptor)
+      if (!copyFile(segment.path)) {
+        truncate(descriptor, size)
+        return false
+      }
+      drop(segment)
+      segments.shift()
+    }
+    return true
+  }
+
+  function copyFile(file: string): boolean {
+    let source = -1
+    try {
+      source = openSync(file, 'r')
+      const buffer = Buffer.allocUnsafe(256 * 1024)
+      for (let read = readSync(source, buffer); read > 0; read = readSync(source, buffer)) {
+        if (append(descriptor, buffer.subarray(0, read)) < read) return false
+      }
+      return true
+    } catch (error) {
+      fail(error)
+      return false
+    } finally {
+      if (source !== -1) closeSync(source)
+    }
+  }
+
+  // Someone removed the log while it was written: nothing of it is left that could be read.
+  function isGone(): boolean {
+    try {
+      return statSync(path).ino !== fstatSync(descriptor).ino
+    } catch {
+      return true
+    }
+  }
+
+  function close(): StreamTotals {
+    const known = totals()
+    if (descriptor === -1 || isGone()) {
+      failed ??= 'ENOENT'
+      return { ...known, droppedBytes: bytes, gap: bytes > 0 ? { ...toGap(0, bytes, lineFeeds), markerBytes: 0 } : null }
+    }
+    if (segments.length === 0 && !known.gap) return known
+    const note = `${path}.joining.${known.gap ? [known.gap.offset, known.gap.bytes, known.gap.lines, known.gap.markerBytes].join('.') : '0.0.0.0'}`
+    writeEmpty(note)
+    const joined = join(known.gap)
+    remove(note)
+    if (joined || !known.gap || sizeOf(descriptor) > known.gap.offset) return known
+    return { ...known, gap: { ...known.gap, markerBytes: 0 } }
   }
 
   return {
@@ -142,13 +230,8 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
     recent: () => Buffer.concat(recent).subarray(-recentBytes),
     finish() {
       if (finished) return finished
-      const result = totals()
-      finished = result
-      if (result.gap) {
-        const marker = Buffer.from(gapMarker(result.gap.bytes, result.gap.lines, result.gap.offset))
-        if (append(descriptor, marker) < marker.length) finished = { ...result, gap: { ...result.gap, markerBytes: 0 } }
-      }
-      for (const segment of segments.splice(0)) joinSegment(segment, descriptor, append)
+      finished = close()
+      for (const segment of segments) closeSync(segment.descriptor)
       if (descriptor !== -1) closeSync(descriptor)
       return finished
     },
@@ -156,23 +239,39 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
   }
 }
 
+function toGap(offset: number, bytes: number, lines: number): Gap {
+  return { offset, bytes, lines, markerBytes: Buffer.byteLength(gapMarker(bytes, lines, offset)) }
+}
+
 function drop(segment: Segment): void {
   closeSync(segment.descriptor)
-  unlinkSync(segment.path)
+  remove(segment.path)
 }
 
-function joinSegment(segment: Segment, target: number, append: (target: number, chunk: Uint8Array) => number): void {
-  closeSync(segment.descriptor)
-  appendFile(segment.path, target, append)
-  unlinkSync(segment.path)
+function sizeOf(descriptor: number): number {
+  return fstatSync(descriptor).size
 }
 
-function appendFile(path: string, target: number, append: (target: number, chunk: Uint8Array) => number): void {
-  const source = openSync(path, 'r')
-  const buffer = Buffer.allocUnsafe(256 * 1024)
+function truncate(descriptor: number, size: number): void {
   try {
-    for (let read = readSync(source, buffer); read > 0; read = readSync(source, buffer)) append(target, buffer.subarray(0, read))
-  } finally {
-    closeSync(source)
+    ftruncateSync(descriptor, size)
+  } catch {
+    // A device or a pipe in the place of the log has no size.
+  }
+}
+
+function writeEmpty(path: string): void {
+  try {
+    closeSync(openSync(path, 'w', 0o600))
+  } catch {
+    // Then only a kill in this very moment leaves a log that cannot be told apart.
+  }
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // Somebody was quicker.
   }
 }

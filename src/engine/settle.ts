@@ -1,4 +1,5 @@
 import type { Running } from '../core/backend.ts'
+import { messageOf } from '../core/errors.ts'
 import type { Limits } from '../core/limits.ts'
 import type { Cut, ExitStatus } from '../core/outcome.ts'
 import type { Leftover } from '../core/run.ts'
@@ -87,11 +88,15 @@ export function watch(request: WatchRequest): Watch {
       ending = cause ? await endTree(request, cause, notes) : await afterExit(request, notes, () => drain(request, () => lastByteAt))
     } catch (error) {
       // Whatever goes wrong while ending, the run settles and says so.
-      notes.push(`the end of the run could not be handled: ${error instanceof Error ? error.message : String(error)}`)
+      notes.push(`the end of the run could not be handled: ${messageOf(error)}`)
       ending = { cut: cause, status: await statusWithin(running, clock, 0), leftovers: [] }
     }
     if (cause || request.leftovers === 'kill') await drain(request, () => lastByteAt)
-    running.release()
+    try {
+      running.release()
+    } catch (error) {
+      notes.push(`the command could not be let go of: ${messageOf(error)}`)
+    }
     return { ...ending, notes }
   }
 
@@ -109,41 +114,65 @@ export function watch(request: WatchRequest): Watch {
 async function afterExit({ running, leftovers, limits, clock }: WatchRequest, notes: string[], drained: () => Promise<void>): Promise<Omit<Ending, 'notes'>> {
   const status = await statusWithin(running, clock, 0)
   await drained()
-  let left = (await running.tree()) ?? []
+  let left = (await treeOf(running, notes)) ?? []
   if (left.length > 0 && leftovers === 'kill') left = await kill(running, limits, clock, notes)
   return { cut: undefined, status, leftovers: left }
 }
 
-async function endTree({ running, limits, clock }: WatchRequest, cut: Cut, notes: string[]): Promise<Omit<Ending, 'notes'>> {
-  const leftovers = await kill(running, limits, clock, notes)
+async function endTree({ running, limits, clock, signal }: WatchRequest, cut: Cut, notes: string[]): Promise<Omit<Ending, 'notes'>> {
+  const leftovers = await kill(running, limits, clock, notes, politeSignal(signal))
   return { cut, status: await statusWithin(running, clock, leftovers.length > 0 ? 0 : killConfirmMs), leftovers }
 }
 
+/** Who cancels may name another signal to begin with: the reason of the abort is then `{ signal }`. */
+function politeSignal(signal: AbortSignal | undefined): NodeJS.Signals | undefined {
+  const reason = signal?.aborted ? (signal.reason as { signal?: NodeJS.Signals } | undefined) : undefined
+  return typeof reason === 'object' ? reason?.signal : undefined
+}
+
 /** TERM to the tree, grace, KILL, confirm. Resolves to what is still alive then: nothing, unless it could not be ended. */
-async function kill(running: Running, limits: Limits, clock: Clock, notes: string[]): Promise<readonly Leftover[]> {
-  await running.signal('SIGTERM')
-  if (await goneBy(running, clock, clock.now() + limits.graceMs)) return []
+async function kill(running: Running, limits: Limits, clock: Clock, notes: string[], first: NodeJS.Signals = 'SIGTERM'): Promise<readonly Leftover[]> {
+  await send(running, first, notes)
+  if (await goneBy(running, clock, clock.now() + limits.graceMs, notes)) return []
   const deadline = clock.now() + killConfirmMs
   for (;;) {
     // Again and again: a tree that forks while it is being ended gets away from a single round.
-    await running.signal('SIGKILL')
-    if (await goneBy(running, clock, Math.min(deadline, clock.now() + 100))) return []
+    await send(running, 'SIGKILL', notes)
+    if (await goneBy(running, clock, Math.min(deadline, clock.now() + 100), notes)) return []
     if (clock.now() >= deadline) break
   }
-  const left = (await running.tree()) ?? []
+  const left = (await treeOf(running, notes)) ?? []
   notes.push(`the end of ${left.length > 0 ? `process ${left.map(({ pid }) => pid).join(', ')}` : 'the command'} could not be confirmed after SIGKILL`)
   return left
 }
 
 /** Waits until the first process and its whole tree are gone; false at the deadline. */
-async function goneBy(running: Running, clock: Clock, deadline: number): Promise<boolean> {
+async function goneBy(running: Running, clock: Clock, deadline: number, notes: string[]): Promise<boolean> {
   for (let wait = 5; ; wait = Math.min(wait * 2, 100)) {
     const left = deadline - clock.now()
     const ended = await endedWithin(running, clock, Math.max(0, left))
-    if (ended && ((await running.tree()) ?? []).length === 0) return true
+    // A tree that cannot be looked at is not known to be gone.
+    if (ended && (await treeOf(running, notes))?.length === 0) return true
     if (clock.now() >= deadline) return false
     await pause(clock, Math.min(wait, Math.max(0, deadline - clock.now())))
   }
+}
+
+// A signal or a look that fails once (no descriptor left, a connection in trouble) must not end the ladder: what it was
+// meant for may still run, and the next rung may reach it.
+async function send(running: Running, name: NodeJS.Signals, notes: string[]): Promise<void> {
+  await running.signal(name).catch((error: unknown) => noteOnce(notes, `${name} could not be sent: ${messageOf(error)}`))
+}
+
+function treeOf(running: Running, notes: string[]): Promise<readonly Leftover[] | undefined> {
+  return running.tree().catch((error: unknown) => {
+    noteOnce(notes, `the processes of the command could not be listed: ${messageOf(error)}`)
+    return undefined
+  })
+}
+
+function noteOnce(notes: string[], note: string): void {
+  if (!notes.includes(note)) notes.push(note)
 }
 
 async function endedWithin(running: Running, clock: Clock, ms: number): Promise<boolean> {

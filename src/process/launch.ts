@@ -10,6 +10,8 @@ export interface LaunchRequest {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly stdin: 'none' | 'open'
+  /** False: sockets instead of named pipes. */
+  readonly pipes?: boolean
 }
 
 /** A program that runs as the leader of its own session and group. */
@@ -30,7 +32,7 @@ export interface Launched {
  */
 export async function launch(request: LaunchRequest): Promise<Launched> {
   const [program, ...args] = request.argv
-  const pipes = await openPipes(request.stdin)
+  const pipes = request.pipes === false ? noPipes : await openPipes(request.stdin)
   let child: ChildProcess
   try {
     child = spawn(program, args, {
@@ -76,10 +78,19 @@ interface Pipes {
   readonly stderr: OpenPipe | undefined
 }
 
+const noPipes: Pipes = { stdin: undefined, stdout: undefined, stderr: undefined }
+
 async function openPipes(stdin: 'none' | 'open'): Promise<Pipes> {
-  const stdout = await openOutputPipe()
-  const stderr = stdout && (await openOutputPipe())
-  return { stdout, stderr, stdin: stdin === 'open' && stderr ? await openInputPipe() : undefined }
+  const pipes: { -readonly [K in keyof Pipes]: Pipes[K] } = { ...noPipes }
+  try {
+    pipes.stdout = await openOutputPipe()
+    pipes.stderr = pipes.stdout && (await openOutputPipe())
+    if (stdin === 'open' && pipes.stderr) pipes.stdin = await openInputPipe()
+    return pipes
+  } catch (error) {
+    closePipes(pipes)
+    throw error
+  }
 }
 
 function closePipes(pipes: Pipes): void {

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
+import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { errnoOf } from '../core/errors.ts'
 
 /**
  * Real pipes for commands. Node gives its children sockets, and a socket cannot be opened again by its name, so
@@ -67,7 +68,7 @@ async function refill(path: string): Promise<void> {
   refilling ??= (async () => {
     sweep(path)
     const tag = randomBytes(6).toString('hex')
-    const making = Array.from({ length: batch }, (_, i) => join(path, `new-${tag}-${i}`))
+    const making = Array.from({ length: Math.min(batch + waiting, maxBatch) }, (_, i) => join(path, `new-${tag}-${i}`))
     await run('mkfifo', ['-m', '600', ...making], { timeout: 5_000, env: { PATH: '/usr/bin:/bin' } })
     making.forEach((name, i) => {
       renameSync(name, join(path, `${prefix}${tag}-${i}`))
@@ -86,25 +87,41 @@ function sweep(path: string): void {
     if (name.startsWith(prefix)) continue
     const file = join(path, name)
     const stat = lstatSync(file, { throwIfNoEntry: false })
-    if (stat?.isFIFO() && Date.now() - stat.mtimeMs > staleMs) rmSync(file, { force: true })
+    // The change time counts: taking an old pipe renames it, and it must not be swept before it is opened.
+    if (stat?.isFIFO() && Date.now() - Math.max(stat.mtimeMs, stat.ctimeMs) > staleMs) rmSync(file, { force: true })
   }
 }
 
+/** Those who found no pipe and wait for more; a batch has one for each of them. */
+let waiting = 0
+const maxBatch = 1024
+/** Other processes may take what was made here before this one does. */
+const maxAttempts = 16
+
 async function takeNamedPipe(): Promise<string | undefined> {
-  const path = pipeFolder()
-  if (!path) return undefined
-  try {
-    for (let attempt = 0; attempt < 4; attempt += 1) {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    const path = pipeFolder()
+    if (!path) return undefined
+    waiting += 1
+    try {
       const taken = take(path)
       if (taken) return taken
       await refill(path)
+    } catch (error) {
+      const errno = errnoOf(error)
+      // A full table of descriptors or processes passes.
+      if (errno && passing.has(errno)) return undefined
+      // The folder was cleaned away: it is made again. Else there is no mkfifo, or a file system without named pipes:
+      // sockets serve instead, and the capabilities say so.
+      folder = attempt === 0 && !existsSync(path) ? undefined : false
+    } finally {
+      waiting -= 1
     }
-  } catch {
-    // No mkfifo, or a file system without named pipes: sockets serve instead, and the capabilities say so.
-    folder = false
   }
   return undefined
 }
+
+const passing = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM'])
 
 /** A pipe from the child to us, or undefined where none can be made. */
 export async function openOutputPipe(): Promise<OpenPipe | undefined> {
@@ -112,11 +129,10 @@ export async function openOutputPipe(): Promise<OpenPipe | undefined> {
   if (!path) return undefined
   try {
     // Without O_NONBLOCK the first open of a named pipe waits for the other end; the child's end must block later on.
-    const ours = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-    const theirs = openSync(path, constants.O_WRONLY)
+    const [ours, theirs] = openEnds(path, [constants.O_RDONLY | constants.O_NONBLOCK, constants.O_WRONLY])
     return { ours: new Socket({ fd: ours, readable: true, writable: false }), theirs }
   } finally {
-    unlinkSync(path)
+    rmSync(path, { force: true })
   }
 }
 
@@ -126,20 +142,30 @@ export async function openInputPipe(): Promise<OpenPipe | undefined> {
   if (!path) return undefined
   try {
     // Opened for both first, so that neither of the two real ends has to wait for the other.
-    const both = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
-    const theirs = openSync(path, constants.O_RDONLY)
-    const ours = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    const [both, theirs, ours] = openEnds(path, [constants.O_RDWR | constants.O_NONBLOCK, constants.O_RDONLY, constants.O_WRONLY | constants.O_NONBLOCK])
     closeSync(both)
     return { ours: new Socket({ fd: ours, readable: false, writable: true }), theirs }
   } finally {
-    unlinkSync(path)
+    rmSync(path, { force: true })
   }
+}
+
+// All or none: where descriptors run out, the ones that were opened must not be lost on top.
+function openEnds<Flags extends readonly number[]>(path: string, flags: readonly [...Flags]): { [K in keyof Flags]: number } {
+  const opened: number[] = []
+  try {
+    for (const flag of flags) opened.push(openSync(path, flag))
+  } catch (error) {
+    for (const descriptor of opened) closeSync(descriptor)
+    throw error
+  }
+  return opened as { [K in keyof Flags]: number }
 }
 
 /** Whether commands get real pipes here. */
 export async function canMakePipes(): Promise<boolean> {
   const path = await takeNamedPipe()
   if (!path) return false
-  unlinkSync(path)
+  rmSync(path, { force: true })
   return true
 }

@@ -24,31 +24,46 @@ export async function findTree(key: TreeKey): Promise<ProcessStat[]> {
 
 function scanProc(key: TreeKey): ProcessStat[] {
   const found: ProcessStat[] = []
-  for (const pid of candidates(key.leader.pid)) {
+  // A pid is given again only when no group has its number any more: then members of that group are strangers.
+  const first = readStat(key.leader.pid)
+  const groupIsOurs = !first || first.startTime === key.leader.startTime
+  for (const pid of candidates(key.leader)) {
     const stat = readStat(pid)
     if (!stat || stat.zombie || startedBefore(stat.startTime, key.leader.startTime)) continue
-    if (stat.group === key.leader.pid || carriesMark(pid, key.mark)) found.push(stat)
+    if ((groupIsOurs && stat.group === key.leader.pid) || carriesMark(pid, key.mark)) found.push(stat)
   }
   return found
 }
 
 /** Descendants have a higher pid than the first process as long as pids have not wrapped around since. */
-function candidates(leader: number): number[] {
+function candidates(leader: ProcessIdentity): number[] {
   const pids: number[] = []
-  let wrapped = true
-  try {
-    const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1))
-    wrapped = !(last >= leader)
-  } catch {
-    // Without the last pid every process is a candidate.
-  }
+  const all = mayHaveWrapped(leader)
   for (const name of readdirSync('/proc')) {
     const code = name.charCodeAt(0)
     if (code < 48 || code > 57) continue
     const pid = Number(name)
-    if (wrapped || pid >= leader) pids.push(pid)
+    if (all || pid >= leader.pid) pids.push(pid)
   }
   return pids
+}
+
+/** More processes and threads than this are not started in a second; so pids last at least for some time. */
+const pidsPerSecond = 100_000
+/** What start times are counted in (USER_HZ, the same on every Linux). */
+const ticksPerSecond = 100
+
+function mayHaveWrapped(leader: ProcessIdentity): boolean {
+  try {
+    const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1))
+    const pids = Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'))
+    const uptime = Number.parseFloat(readFileSync('/proc/uptime', 'latin1'))
+    const age = uptime - Number(leader.startTime.split(':')[1]) / ticksPerSecond
+    return !(last >= leader.pid && age * pidsPerSecond < pids)
+  } catch {
+    // Then every process is a candidate.
+    return true
+  }
 }
 
 function startedBefore(a: string, b: string): boolean {

@@ -15,7 +15,7 @@ export const hostBackend: Backend<HostSpec> = {
   capabilities: (spec) => capabilitiesOf('host', { platform: process.platform, pipes: spec.pipes }),
   async open(spec) {
     if (!statSync(spec.root, { throwIfNoEntry: false })?.isDirectory()) throw failure('root_missing', { root: spec.root })
-    return openHostSession(spec.root)
+    return openHostSession(spec.root, { pipes: spec.pipes })
   },
   classify: (error) => (errnoOf(error) === 'EAGAIN' || errnoOf(error) === 'EMFILE' ? 'resource_exhausted' : undefined),
 }

@@ -1,4 +1,4 @@
-import { accessSync, constants as modes, statSync } from 'node:fs'
+import { accessSync, constants as modes, type Stats, statSync } from 'node:fs'
 import { constants } from 'node:os'
 import type { Writable } from 'node:stream'
 import type { Running, Session } from '../../core/backend.ts'
@@ -9,15 +9,15 @@ import { launch } from '../../process/launch.ts'
 import { findTree, signalTree, type TreeKey, toLeftovers } from '../../process/tree.ts'
 import { mergeChunks } from './chunks.ts'
 
-/** Commands on this machine, as the user that Holdfast runs as. */
-export function openHostSession(root: string): Session {
+/** Commands on this machine, as the user that Holdfast runs as. `pipes: false` gives them sockets for their streams. */
+export function openHostSession(root: string, { pipes = true }: { readonly pipes?: boolean } = {}): Session {
   let closed = false
   return {
     logs: 'streamed',
     handle: root,
     async start(command) {
       if (closed) throw failure('closed', {})
-      return startOnHost(command)
+      return startOnHost(command, pipes)
     },
     async close() {
       closed = true
@@ -25,9 +25,9 @@ export function openHostSession(root: string): Session {
   }
 }
 
-async function startOnHost(command: ResolvedCommand): Promise<Running> {
-  checkSizes(command)
-  const launched = await launch(command).catch((error: unknown) => {
+async function startOnHost(command: ResolvedCommand, pipes: boolean): Promise<Running> {
+  checkTexts(command)
+  const launched = await launch({ ...command, pipes }).catch((error: unknown) => {
     throw startFailure(error, command)
   })
   const key: TreeKey = { leader: launched.identity, mark: command.mark }
@@ -40,7 +40,11 @@ async function startOnHost(command: ResolvedCommand): Promise<Running> {
     ...openInput(launched.stdin),
     signal: async (name) => ({ delivered: await signalTree(key, name, launched.unreaped()) }),
     tree: async () => toLeftovers((await findTree(key)).filter(({ pid }) => pid !== launched.identity.pid)),
-    release,
+    release() {
+      release()
+      // Something that was left behind may hold the other end without reading: what it did not take is not waited for.
+      launched.stdin?.destroy()
+    },
   }
 }
 
@@ -66,13 +70,14 @@ function openInput(stdin: Writable | undefined): Pick<Running, 'write' | 'endInp
 /** Linux takes no single argument or variable of more than 32 pages (MAX_ARG_STRLEN, execve(2)), its final NUL included. */
 const maxStringBytes = 32 * 4096 - 1
 
-function checkSizes(command: ResolvedCommand): void {
-  if (process.platform !== 'linux') return
+function checkTexts(command: ResolvedCommand): void {
   const check = (field: string, text: string): void => {
-    if (text.length * 3 <= maxStringBytes) return
+    if (text.includes('\0')) throw failure('invalid', { field, value: text, accepted: 'text without a NUL character' })
+    if (process.platform !== 'linux' || text.length * 3 <= maxStringBytes) return
     const bytes = Buffer.byteLength(text)
     if (bytes > maxStringBytes) throw failure('command_too_large', { field, bytes, maxBytes: maxStringBytes })
   }
+  check('cwd', command.cwd)
   command.argv.forEach((argument, i) => {
     check(`argument ${i}`, argument)
   })
@@ -84,7 +89,8 @@ function startFailure(error: unknown, command: ResolvedCommand): HoldfastError {
   const errno = errnoOf(error) ?? 'unknown'
   const program = command.argv[0]
   const cwd = command.cwd
-  const where = statSync(cwd, { throwIfNoEntry: false })
+  const where = look(cwd)
+  if (where === 'forbidden') return failure('cwd_forbidden', { cwd }, error)
   if (!where) return failure('cwd_missing', { cwd }, error)
   if (!where.isDirectory()) return failure('cwd_not_directory', { cwd }, error)
   if (!canEnter(cwd)) return failure('cwd_forbidden', { cwd }, error)
@@ -95,6 +101,15 @@ function startFailure(error: unknown, command: ResolvedCommand): HoldfastError {
     return failure('command_too_large', { field: 'the command with its environment', bytes, maxBytes: 2 * 1024 * 1024 }, error)
   }
   return failure('start_failed', { program, errno }, error)
+}
+
+function look(folder: string): Stats | 'forbidden' | undefined {
+  try {
+    return statSync(folder, { throwIfNoEntry: false })
+  } catch (error) {
+    // A folder on the way may not be searched.
+    return errnoOf(error) === 'EACCES' ? 'forbidden' : undefined
+  }
 }
 
 function canEnter(folder: string): boolean {

@@ -1,0 +1,30 @@
+import { describeBackend } from '../../../test/conformance/backend.ts'
+import { openWorld } from '../../../test/support/world.ts'
+import { closeInheritedDescriptors } from '../../process/descriptors.ts'
+import { canMakePipes } from '../../process/pipes.ts'
+import { hostBackend } from './backend.ts'
+
+// As the program does when it starts: whoever runs the tests may have left descriptors open.
+closeInheritedDescriptors()
+
+async function open(pipes: boolean) {
+  const world = openWorld()
+  const spec = { root: world.root, pipes }
+  const session = await hostBackend.open(spec, new AbortController().signal)
+  return {
+    session,
+    capabilities: hostBackend.capabilities(spec),
+    root: world.root,
+    async close() {
+      await session.close()
+      await world[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describeBackend('host with named pipes', { open: async () => open(await canMakePipes()) })
+
+describeBackend('host with sockets', {
+  open: () => open(false),
+  knownFailures: { 'bytes.dev-stderr': 'Node gives its children sockets, and a socket cannot be opened by its name' },
+})

@@ -1,0 +1,47 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A place of its own for one test, away from the person's home and settings; gone when the test is over. */
+export interface World extends AsyncDisposable {
+  /** The folder for everything below. */
+  readonly folder: string
+  /** An empty folder to work in. */
+  readonly root: string
+  readonly home: string
+  readonly tmp: string
+  /** What children get: no settings of the person, of git or of an outer Holdfast. */
+  readonly env: Readonly<Record<string, string>>
+  path(...parts: string[]): string
+}
+
+export function openWorld(): World {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-test-')))
+  const path = (...parts: string[]): string => join(folder, ...parts)
+  for (const name of ['root', 'home', 'tmp']) mkdirSync(path(name), { mode: 0o700 })
+  return {
+    folder,
+    root: path('root'),
+    home: path('home'),
+    tmp: path('tmp'),
+    env: scrubbedEnv(path('home'), path('tmp')),
+    path,
+    async [Symbol.asyncDispose]() {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    },
+  }
+}
+
+function scrubbedEnv(home: string, tmp: string): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+    HOME: home,
+    TMPDIR: tmp,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    XDG_STATE_HOME: join(home, '.local', 'state'),
+    LC_ALL: 'C.UTF-8',
+    TERM: 'dumb',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+  }
+}
