@@ -56,10 +56,17 @@ const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the control characters are what this pattern is about
 const anyControl = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 
-/** Removes escape sequences (colours, cursor, titles, clipboard) and other control characters; keeps tab, line feed and carriage return. NUL becomes U+FFFD. */
+// Erasing the whole line and going to its first column begin a frame as a carriage return does.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the control characters are what this pattern is about
+const frameStarts = /(?:\u001b\[|\u009b)(?:[01]?G|2K)/g
+
+/**
+ * Removes escape sequences (colours, cursor, titles, clipboard) and other control characters; keeps tab, line feed and
+ * carriage return, which also stands for what begins the line again. NUL becomes U+FFFD.
+ */
 export function stripControls(text: string): string {
   if (!anyControl.test(text)) return text
-  return text.replace(escapes, '').replaceAll('\u0000', '\ufffd').replace(controls, '')
+  return text.replace(frameStarts, '\r').replace(escapes, '').replaceAll('\u0000', '\ufffd').replace(controls, '')
 }
 
 /**
