@@ -79,9 +79,10 @@ function* selectLines(record: RunRecord, stream: StreamName, pieces: readonly Lo
   let expected = 1
   let last = 0
   for (const block of readBlocks(pieces, span.from)) {
-    if (block.firstLine > span.to) return
     let number = block.firstLine
-    if (number > expected && expected >= span.from) yield missing(stream, expected, number)
+    const wanted = Math.max(expected, span.from)
+    if (number > wanted && wanted <= span.to) yield missing(stream, wanted, Math.min(number, span.to + 1))
+    if (number > span.to) return
     for (const raw of masker.mask(block.text).split('\n')) {
       // The rest of a line whose beginning was in the block before.
       const continues = block.startsInside && number === last

@@ -122,7 +122,8 @@ function wordMatcher(query: Query): Matcher {
     score: (line) => matchLine(query, line),
     excerpt: (line) => excerpt(query, line, maxHitBytes),
     mayBeIn(text) {
-      if (!plain || !isAscii(text)) return true
+      // Between the letters of a word there may be escape sequences, which are not shown and not searched.
+      if (!plain || !isPlain(text)) return true
       const lower = text.toLowerCase()
       return parts.some((part) => lower.includes(part))
     },
@@ -140,6 +141,7 @@ function regexMatcher(pattern: RegExp): Matcher {
   }
 }
 
+const isPlain = (text: string): boolean => !/[^\t\n\r -~]/.test(text)
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with the control characters
 const isAscii = (text: string): boolean => !/[^\u0000-\u007f]/.test(text)
 
