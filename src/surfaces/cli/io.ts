@@ -43,16 +43,24 @@ export function outletOf(stream: Terminal): Outlet {
     gone = true
     for (const listener of listeners) listener()
   }
-  // EPIPE after `| head`, EIO after the terminal was closed: nobody is left to be told.
-  stream.on('error', leave)
+  let failed: string | undefined
+  stream.on('error', (error) => {
+    const errno = errnoOf(error) ?? error.message
+    if (!leavings.has(errno)) failed ??= errno
+    leave()
+  })
   stream.on('close', leave)
   return {
     isTerminal: stream.isTTY === true,
     get columns() {
-      return Math.max(20, stream.columns ?? 80)
+      // A terminal that does not know its size says 0.
+      return Math.max(20, stream.columns || 80)
     },
     get queuedBytes() {
       return stream.writableLength
+    },
+    get failure() {
+      return failed
     },
     get gone() {
       return gone
