@@ -118,7 +118,7 @@ export function createExecutions(context: AppContext): Executions {
       throw error
     })
     const started: RunRecord = { ...first, process: execution.running.process }
-    context.records.note(started)
+    if (started.process) context.records.started(first.id, started.process)
     const unwatch = watchStopRequest(folder, (signal) => controller.abort({ signal }))
     const finished = finish(execution, started, prepared, folder, before).finally(() => {
       unwatch()

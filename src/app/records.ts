@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure, toHoldfastError } from '../core/errors.ts'
-import type { RunRecord } from '../core/run.ts'
+import type { ProcessIdentity, RunRecord } from '../core/run.ts'
 import type { Note, RunFilter, Store } from '../core/store.ts'
 import type { Home } from './home.ts'
 import { readNotes, writeNote } from './note-files.ts'
-import { isRunId, listRunIds, makeRunFolder, type RunFolder, readRecord, runFolder, writeRecord } from './run-folder.ts'
+import { isRunId, listRunIds, makeRunFolder, type RunFolder, readRecord, runFolder, writeProcess, writeRecord } from './run-folder.ts'
 
 /**
  * Records of runs. The file in the folder of a run is the truth; the store is an index over these files that may be
@@ -17,8 +17,8 @@ export interface Records {
   begin(record: RunRecord): Promise<string[]>
   /** Replaces the record. */
   replace(record: RunRecord): Promise<string[]>
-  /** Only in the file: for what changes between begin and end. */
-  note(record: RunRecord): void
+  /** Adds the first process to the record of a run that has begun; only in its folder. */
+  started(id: string, process: ProcessIdentity): void
   /** By id, unique prefix or `last`. Throws run_not_found or run_ambiguous. */
   require(reference: string): Promise<RunRecord>
   list(filter: RunFilter): Promise<readonly RunRecord[]>
@@ -179,9 +179,9 @@ export function openRecords(options: RecordsOptions): Records {
   return {
     begin: (record) => save(record, 'begin'),
     replace: (record) => save(record, 'finish'),
-    note(record) {
+    started(id, process) {
       try {
-        writeRecord(folder(record.id), record)
+        writeProcess(folder(id), process)
       } catch {
         // The record of the end says what could not be written.
       }

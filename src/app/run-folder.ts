@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { emptyTotals, type RunRecord, runStates } from '../core/run.ts'
+import { emptyTotals, type ProcessIdentity, type RunRecord, runStates } from '../core/run.ts'
 
 /** The files of one run. Paths are always made from the id: nothing that a file says of paths is believed. */
 export interface RunFolder {
   readonly path: string
   readonly record: string
+  /** The first process of the command, as long as the record does not say it. */
+  readonly process: string
   readonly stdout: string
   readonly stderr: string
   /** A request to stop the run, written by another process: the name of a signal. */
@@ -31,6 +33,7 @@ export function runFolder(runs: string, id: string): RunFolder {
   return {
     path,
     record: join(path, 'run.json'),
+    process: join(path, 'process.json'),
     stdout: join(path, 'stdout.log'),
     stderr: join(path, 'stderr.log'),
     stop: join(path, 'stop'),
@@ -52,6 +55,23 @@ export function writeRecord(folder: RunFolder, record: RunRecord): void {
   } catch (error) {
     rmSync(temporary, { force: true })
     throw error
+  }
+}
+
+/**
+ * Writes down the first process of a command. It has a file of its own, because a record that is replaced twice within a
+ * moment waits for the disk: ext4 writes a file out before another one takes its place.
+ */
+export function writeProcess(folder: RunFolder, process: ProcessIdentity): void {
+  writeFileSync(folder.process, `${JSON.stringify(process)}\n`, { mode: 0o600 })
+}
+
+function readProcess(folder: RunFolder): ProcessIdentity | null {
+  try {
+    const found = JSON.parse(readFileSync(folder.process, 'utf8')) as Partial<ProcessIdentity> | null
+    return typeof found?.pid === 'number' && typeof found.startTime === 'string' ? { pid: found.pid, startTime: found.startTime } : null
+  } catch {
+    return null
   }
 }
 
@@ -84,7 +104,7 @@ export function readRecord(folder: RunFolder, id: string): RunRecord | undefined
     leftovers: Array.isArray(found.leftovers) ? found.leftovers : [],
     warnings: Array.isArray(found.warnings) ? found.warnings : [],
     holder: found.holder ?? { pid: 0, startTime: '' },
-    process: found.process ?? null,
+    process: found.process ?? (found.state === 'running' ? readProcess(folder) : null),
     pinned: found.pinned === true,
   }
 }

@@ -1,0 +1,61 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { emptyTotals, type RunRecord } from '../core/run.ts'
+import { makeRunFolder, newRunId, type RunFolder, readRecord, runFolder, writeProcess, writeRecord } from './run-folder.ts'
+
+const id = newRunId()
+const record: RunRecord = {
+  id,
+  state: 'running',
+  command: 'true',
+  runtime: null,
+  purpose: null,
+  cwd: '/',
+  branch: null,
+  startedAt: '2026-01-01T00:00:00.000Z',
+  endedAt: null,
+  durationMs: null,
+  outcome: null,
+  error: null,
+  stdout: emptyTotals,
+  stderr: emptyTotals,
+  leftovers: [],
+  warnings: [],
+  holder: { pid: 1, startTime: 'boot:1' },
+  process: null,
+  pinned: false,
+}
+
+let runs: string
+let folder: RunFolder
+beforeEach(() => {
+  runs = mkdtempSync(join(tmpdir(), 'holdfast-run-'))
+  folder = runFolder(runs, id)
+  makeRunFolder(folder)
+  writeRecord(folder, record)
+})
+afterEach(() => rmSync(runs, { recursive: true, force: true }))
+
+describe('the files of a run', () => {
+  it('tell the first process of a run that goes on, without the record being written again', () => {
+    expect(readRecord(folder, id)?.process).toBeNull()
+    writeProcess(folder, { pid: 42, startTime: 'boot:7' })
+    expect(readRecord(folder, id)).toEqual({ ...record, process: { pid: 42, startTime: 'boot:7' } })
+  })
+
+  it('believe the record where it says the process itself, or that the run is over', () => {
+    writeProcess(folder, { pid: 42, startTime: 'boot:7' })
+    writeRecord(folder, { ...record, process: { pid: 5, startTime: 'boot:5' } })
+    expect(readRecord(folder, id)?.process?.pid).toBe(5)
+    writeRecord(folder, { ...record, state: 'ended' })
+    expect(readRecord(folder, id)?.process).toBeNull()
+  })
+
+  it('replace a record without leaving anything beside it', () => {
+    writeRecord(folder, { ...record, state: 'ended' })
+    expect(readRecord(folder, id)?.state).toBe('ended')
+    expect(readdirSync(folder.path)).toEqual(['run.json'])
+  })
+})
