@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { App } from '../app/api.ts'
 import { failure, HoldfastError } from '../core/errors.ts'
-import { closest } from './closest.ts'
 import { fieldsOf } from './fields.ts'
 import { exec, operations, output, search, stop, wait } from './index.ts'
 import { inputJsonSchema } from './input-json-schema.ts'
@@ -136,19 +135,6 @@ describe('names', () => {
       required: ['run'],
       additionalProperties: false,
     })
-  })
-})
-
-describe('what is near', () => {
-  it.each([
-    ['--timout', ['--timeout', '--cwd'], '--timeout'],
-    ['timeoutMs', ['timeout_ms'], 'timeout_ms'],
-    ['exce', ['exec', 'wait'], 'exec'],
-    ['out', ['output'], 'output'],
-    ['frobnicate', ['exec', 'wait'], undefined],
-    ['', ['exec'], undefined],
-  ])('to %j among %j is %j', (given, known, word) => {
-    expect(closest(given, known)).toBe(word)
   })
 })
 

@@ -1,7 +1,7 @@
 import { type InferOutput, safeParse } from 'valibot'
 import type { App, ExecCall } from '../app/api.ts'
+import { closest } from '../core/closest.ts'
 import { failure, toHoldfastError } from '../core/errors.ts'
-import { closest } from './closest.ts'
 import { type Field, fieldsOf, type InputSchema } from './fields.ts'
 
 /** How the command line presents an operation; it adds no meaning. */

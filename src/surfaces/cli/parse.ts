@@ -1,5 +1,5 @@
+import { closest } from '../../core/closest.ts'
 import { failure } from '../../core/errors.ts'
-import { closest } from '../../operations/closest.ts'
 import type { Command } from './command.ts'
 import type { Given, Option } from './option.ts'
 

@@ -1,6 +1,6 @@
 import type { App } from '../../app/api.ts'
+import { closest } from '../../core/closest.ts'
 import { failure, toHoldfastError } from '../../core/errors.ts'
-import { closest } from '../../operations/closest.ts'
 import type { Command, Invocation } from './command.ts'
 import { commands } from './commands.ts'
 import { exitOfError, exitOfSignal } from './exit-codes.ts'
