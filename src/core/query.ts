@@ -83,6 +83,7 @@ function classOf(code: number): number {
 const isWord = (kind: number): boolean => kind < ngram
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is what ASCII means
 const nonAscii = /[^\u0000-\u007f]/
+// biome-ignore lint/suspicious/noMisleadingCharacterClass: combining characters are matched for themselves
 const ignored = /[\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufe0e\ufe0f\ufeff]/g
 
 /** The text in one form, its case kept; lower case of the result has the same length. */
@@ -459,7 +460,8 @@ export function excerpt(query: Query, text: string, maxBytes: number): string {
   const first = all[0]
   if (!first) return excerptAt(text, 0, 0, maxBytes)
   const next = all[1]
-  const start = (next && first.find((a) => next.some((b) => adjacent(line.folded, a.to, b.from)))) ?? first.find(({ quality }) => quality === bestQuality(first))
+  const start =
+    (next && first.find((a) => next.some((b) => adjacent(line.folded, a.to, b.from)))) ?? first.find(({ quality }) => quality === bestQuality(first))
   const { from, to } = start as Occurrence
   const index = originalOffset(line, from)
   return excerptAt(text, index, originalOffset(line, to) - index, maxBytes)

@@ -321,7 +321,17 @@ export const storeRequirements: readonly Requirement[] = [
     expect(await store.listUnindexed(10)).toEqual(['cut', 'c', 'going', 'a'])
   }),
   requirement('index.language', 'the tokens of any text are found by the tokens of a query for it', async (store) => {
-    const texts = ['pre-edit hook', 'C++ builds', '日本語のエラー出力', 'Zürich straße', 'emoji 🔥 and 🥹', 'FOO_BAR=1', 'myCamelCase x86_64', `long ${'x'.repeat(300)}`, 'naïve Ⅷ ﬁ']
+    const texts = [
+      'pre-edit hook',
+      'C++ builds',
+      '日本語のエラー出力',
+      'Zürich straße',
+      'emoji 🔥 and 🥹',
+      'FOO_BAR=1',
+      'myCamelCase x86_64',
+      `long ${'x'.repeat(300)}`,
+      'naïve Ⅷ ﬁ',
+    ]
     for (const [i, text] of texts.entries()) {
       await add(store, endedRecord(`run-${i}`, 0))
       await store.index(`run-${i}`, tokensOf(text), true)

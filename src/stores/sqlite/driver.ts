@@ -37,8 +37,10 @@ export function connect(driver: Driver, location: string): Connection {
   const prepare = (sql: string): DriverStatement => {
     // The driver ends the whole process when some of its functions are used after close.
     if (!open) throw new Error('the connection is closed')
-    let statement = statements.get(sql)
-    if (!statement) statements.set(sql, (statement = database.prepare(sql)))
+    const known = statements.get(sql)
+    if (known) return known
+    const statement = database.prepare(sql)
+    statements.set(sql, statement)
     return statement
   }
   const exec = (sql: string): void => {

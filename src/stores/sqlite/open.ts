@@ -2,7 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { failure, HoldfastError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
 import { type Connection, connect, type Driver, loadDriver, troubleOf, whyOf } from './driver.ts'
-import { createPrivate, type Found, inodeOf, inspect, isMarkedDamaged, isOnNetwork, isReadOnly, leaveToSqlite, markDamaged, putAside } from './file.ts'
+import {
+  createPrivate,
+  type Found,
+  inodeOf,
+  inspect,
+  isMarkedDamaged,
+  isOnNetwork,
+  isReadOnly,
+  leaveToSqlite,
+  markDamaged,
+  putAside,
+  withCopy,
+} from './file.ts'
 import { migrate, migrations, probe, versionOf } from './migrations.ts'
 import { sqliteStore } from './store.ts'
 
@@ -165,17 +177,20 @@ async function openReadOnly(context: Context, found: Found): Promise<Omit<Opened
 
 /** Notes are nowhere else, so what is left of them in a damaged store goes into the new one. */
 function copyNotes(context: Context, aside: string, to: Connection): void {
-  let from: Connection | undefined
   try {
-    from = connect(context.driver, aside)
-    const rows = from.all('select id, note from notes order by seq')
-    to.write(() => {
-      for (const [id, note] of rows) to.run('insert or ignore into notes (id, note) values (?, ?)', [id ?? null, note ?? null])
+    withCopy(aside, (copy) => {
+      const from = connect(context.driver, copy)
+      try {
+        const rows = from.all('select id, note from notes order by seq')
+        to.write(() => {
+          for (const [id, note] of rows) to.run('insert or ignore into notes (id, note) values (?, ?)', [id ?? null, note ?? null])
+        })
+      } finally {
+        from.close()
+      }
     })
   } catch {
     // Too damaged to be read; the file is kept.
-  } finally {
-    from?.close()
   }
 }
 

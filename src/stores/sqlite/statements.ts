@@ -32,7 +32,6 @@ export function tokenMatch(tokens: readonly string[]): string | undefined {
   const terms = tokens.flatMap((token) => {
     const prefix = token.endsWith('*')
     // The tokenizer knows no other characters inside of a token, and this kind of index no phrases.
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is what ASCII means
     const words = token.split(/[^A-Za-z0-9_\u0080-\uffff]+/).filter((word) => word !== '')
     return words.map((word, i) => quoted(word) + (prefix && i === words.length - 1 ? '*' : ''))
   })
@@ -56,9 +55,11 @@ export function selectRuns(filter: RunFilter, only: { match?: string; partial?: 
   // to ask it once for all its rows; the plus keeps SQLite from sorting them instead of walking `runs`.
   let from = where.length > 0 ? 'runs r' : ''
   const search = (table: string, match: string): void => {
-    if (from !== '') return add(`+r.seq in (select rowid from ${table} where ${table} match ?)`, match)
-    from = `(select rowid as seq from ${table} where ${table} match ? order by rowid desc) r`
-    params.push(match)
+    if (from !== '') add(`+r.seq in (select rowid from ${table} where ${table} match ?)`, match)
+    else {
+      from = `(select rowid as seq from ${table} where ${table} match ? order by rowid desc) r`
+      params.push(match)
+    }
   }
   const label = filter.query === undefined ? '' : foldText(filter.query).trim()
   const labelMatch = trigramMatch(label)
