@@ -185,6 +185,7 @@ describe('tokens', () => {
     const word = `a${'𝒳𐐀'.repeat(60)}`
     for (const token of tokensOf(word).split(' ')) expect(wellFormed(token)).toBe(true)
     expect(indexHas(word, word)).toBe(true)
+    expect(indexHas(`${word}.end`, `${word}.end`)).toBe(true)
   })
 
   it('of a text that comes in pieces are those of the whole', () => {
