@@ -29,11 +29,11 @@ export function digestBody(streams: readonly LogStream[], { budget, failed, spar
   if (whole !== undefined) return { text: whole, more: null }
   const surveys = talking.map(survey)
   const bytes = budget - spare
-  const page = pageOf(bytes - byteLength(totals), maxLineBytes(bytes))
+  const page = pageOf(bytes - byteLength(totals), maxLineBytes(bytes), surveys)
   reserveTails(page, surveys, failed, bytes < roomyBudget ? 1 : 3)
   chooseMatter(page, surveys, failed)
   if (failed) extendTails(page, surveys)
-  return { text: headBytes([totals, ...page.render(surveys)].join('\n'), bytes), more: moreOf(surveys) }
+  return { text: headBytes([totals, ...page.render()].join('\n'), bytes), more: moreOf(surveys) }
 }
 
 // The first hundred bytes of a line name its trouble; where there is less room, a line gives way so that each stream has one.
@@ -79,20 +79,28 @@ function showWhole(streams: readonly LogStream[], talking: readonly LogStream[],
 }
 
 /** Below it, a failed run shows one last line rather than three. */
-const roomyBudget = 800
+const roomyBudget = 1000
 
-/** The last lines come first in the accounts, so that no error can push them out. */
+/**
+ * The last lines come first in the accounts, so that no flood of errors can push them out; between those of stderr and
+ * those of stdout stands the likeliest cause, which a small budget must not lose to them.
+ */
 function reserveTails(page: Page, surveys: readonly Survey[], failed: boolean, failedLines: number): void {
   const most = failed ? failedLines : 5
   const share = page.room() * (failed ? 0.2 : 0.6)
   const floor = page.room() - (failed ? share : Math.min(share, 240))
-  const lasts = [...surveys].reverse()
   for (let i = 0; i < most; i += 1) {
-    for (const { stream, tail } of lasts) {
+    for (const { stream, tail } of [...surveys].reverse()) {
+      if (failed && i === 0 && stream.name === 'stdout') showCause(page, surveys)
       const group = tail.at(-1 - i)
       if (group && (i === 0 || page.room() > floor)) page.tail(stream, group)
     }
   }
+}
+
+function showCause(page: Page, surveys: readonly Survey[]): void {
+  const cause = byWeight(surveys.flatMap((entry) => entry.findings))[0]
+  if (cause && cause.severity >= severities.failure) page.matter(cause.stream, cause.members[0] as LineRef)
 }
 
 function extendTails(page: Page, surveys: readonly Survey[]): void {
@@ -115,7 +123,7 @@ function chooseMatter(page: Page, surveys: readonly Survey[], failed: boolean): 
   }
   for (const [i, finding] of worst.entries()) {
     if (!within(0.55)) break
-    showHead(page, finding, i === 0 ? 5 : i < 4 ? 3 : 2)
+    showHead(page, finding, i === 0 && start >= roomyBudget ? 5 : i < 4 ? 3 : 2)
   }
   for (const finding of ordered.filter((entry) => entry.severity === severities.summary).slice(0, 2)) if (within(0.62)) showHead(page, finding, 0)
   for (const finding of ordered.filter((entry) => entry.severity === severities.trouble)) if (within(0.7)) showHead(page, finding, 1)

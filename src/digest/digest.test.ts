@@ -115,6 +115,10 @@ describe('the digest of an output', () => {
     expect(digest).toContain('90003 | last')
   })
 
+  it('keeps the likeliest cause in a budget that has room for three lines', () => {
+    expect(failing(`${chatter(3000)}Error: no luck\n${chatter(3000)}`, 'make: *** [all] Error 2\n', 200)).toContain('3001 | Error: no luck')
+  })
+
   it('shows warnings of a clean run', () => {
     expect(passing(`${chatter(3000)}npm warn deprecated left-pad@1.0.0: use padStart\n${chatter(3000)}`)).toContain(
       '3001 | npm warn deprecated left-pad@1.0.0: use padStart',
@@ -138,7 +142,7 @@ describe('the digest of an output', () => {
   it('shows each line under its number in the stream', () => {
     const random = seeded(11)
     let seen = 0
-    for (let round = 0; round < 100; round += 1) {
+    for (let round = 0; round < 20; round += 1) {
       const text = Array.from({ length: 40 }, () => anyText(random)).join('\n')
       const lines = text.split('\n').map((line) => cleanLine(line).replaceAll('\u2028', ' '))
       const digest = digestLog([stream('stdout', text)], { budget: 1500, failed: true })
@@ -151,7 +155,7 @@ describe('the digest of an output', () => {
         seen += 1
       }
     }
-    expect(seen).toBeGreaterThan(500)
+    expect(seen).toBeGreaterThan(100)
   })
 })
 
@@ -161,7 +165,7 @@ const run = (changes: Partial<RunFacts> = {}): RunFacts => ({
   state: 'ended',
   outcome: exited(0),
   durationMs: 2300,
-  cwd: '/work/app',
+  cwd: '/srv/app',
   branch: 'main',
   command: 'npm test',
   purpose: null,
@@ -200,7 +204,7 @@ describe('the digest of a run', () => {
 
   it('says outcome, duration, place and id first, then the command, then the output', () => {
     expect(digestRun(run({ purpose: 'check the change' }), both('fine\n'), { budget: 2048 })).toBe(
-      'exit 0; 2.3 s; /work/app (branch main); run k3f9a2\n$ npm test\npurpose: check the change\nstdout 5 bytes, 1 line:\nfine\nstderr empty',
+      'exit 0; 2.3 s; /srv/app (branch main); run k3f9a2\n$ npm test\npurpose: check the change\nstdout 5 bytes, 1 line:\nfine\nstderr empty',
     )
   })
 
@@ -231,7 +235,7 @@ describe('the digest of a run', () => {
   it('keeps the outcome, then the id, for as long as the budget allows', () => {
     const facts = run({ outcome: exited(1), cwd: `/very/long/${'folder/'.repeat(40)}`, command: 'x'.repeat(4000), warnings: ['w'.repeat(3000)] })
     const streams = both(chatter(3000), `Error: ${'y'.repeat(3000)}\n`)
-    for (let budget = 0; budget <= 3000; budget += budget < 300 ? 1 : 13) {
+    for (let budget = 0; budget <= 3000; budget += budget < 300 ? 1 : 31) {
       const digest = digestRun(facts, streams, { budget })
       expect(byteLength(digest)).toBeLessThanOrEqual(budget)
       expect('exit 1 (failed)'.startsWith(digest.slice(0, 15))).toBe(true)
@@ -319,7 +323,7 @@ function anyText(random: () => number): string {
   const parts: string[] = []
   for (let left = Math.floor(random() ** 3 * 800); left >= 0; left -= 1) {
     const piece = pieces[Math.floor(random() * pieces.length)] as string
-    parts.push(random() < 0.01 ? piece.repeat(1 + Math.floor(random() * 9000)) : piece)
+    parts.push(random() < 0.002 ? piece.repeat(1 + Math.floor(random() * 9000)) : piece)
   }
   return parts.join('')
 }

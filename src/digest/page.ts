@@ -11,7 +11,7 @@ export interface Page {
   tail(stream: LogStream, group: LineGroup): boolean
   /** Pays for a note that is written only if it turns out to be needed. */
   note(finding: Finding): void
-  render(surveys: readonly Survey[]): string[]
+  render(): string[]
 }
 
 interface Shown {
@@ -22,8 +22,9 @@ interface Shown {
 const maxTailBytes = 200
 const noteBytes = 48
 
-export function pageOf(bytes: number, maxLineBytes: number): Page {
+export function pageOf(bytes: number, maxLineBytes: number, surveys: readonly Survey[]): Page {
   let room = bytes
+  const headings = new Map(surveys.map(({ stream, counts }) => [stream, matterHeading(stream, bytes < minCountingBytes ? { errors: 0, warnings: 0 } : counts)]))
   const matters = new Map<LogStream, Map<number, Shown>>()
   const tails = new Map<LogStream, Map<number, { shown: Shown; after: string[] }>>()
   const notes = new Set<Finding>()
@@ -43,7 +44,7 @@ export function pageOf(bytes: number, maxLineBytes: number): Page {
       const part = shelf(matters, stream)
       if (part.has(line.number) || tails.get(stream)?.has(line.number)) return true
       const text = numbered(line, maxLineBytes)
-      if (!pay(byteLength(text) + 1 + (part.size === 0 ? maxHeadingBytes : 0))) return false
+      if (!pay(byteLength(text) + 1 + (part.size === 0 ? byteLength(headings.get(stream) ?? '') + 1 : 0))) return false
       part.set(line.number, { text, line })
       return true
     },
@@ -69,13 +70,13 @@ export function pageOf(bytes: number, maxLineBytes: number): Page {
     note(finding) {
       if (!notes.has(finding) && pay(noteBytes)) notes.add(finding)
     },
-    render(surveys) {
+    render() {
       const out: string[] = []
       const inTail = (stream: LogStream, number: number): boolean => tails.get(stream)?.has(number) ?? false
-      for (const { stream, counts } of surveys) {
+      for (const { stream } of surveys) {
         const part = matters.get(stream)
         if (!part || part.size === 0) continue
-        out.push(matterHeading(stream, counts))
+        out.push(headings.get(stream) ?? '')
         const remarks = remarksOf(notes, stream, (number) => part.has(number) || inTail(stream, number))
         for (const { text, line } of [...part.values()].sort((a, b) => a.line.number - b.line.number)) {
           out.push(text)
@@ -99,15 +100,18 @@ const numbered = (line: LineRef, maxBytes: number): string => {
   return prefix + shownLine(line, maxBytes - prefix.length)
 }
 
-const maxHeadingBytes = 96
 const tailHeading = (stream: LogStream): string => `end of ${stream.name}:`
+
+/** In less room, counts of lines would take the place of a line. */
+const minCountingBytes = 400
 
 function matterHeading(stream: LogStream, counts: Survey['counts']): string {
   const found = [
-    counts.errors > 0 ? `${formatCount(counts.errors)} like errors` : '',
-    counts.warnings > 0 ? `${formatCount(counts.warnings)} like warnings` : '',
+    counts.errors > 0 ? `${plural(counts.errors, 'line')} like errors` : '',
+    counts.warnings > 0 ? `${plural(counts.warnings, 'line')} like warnings` : '',
   ]
-  return `what matters in ${stream.name} (lines: ${found.filter(Boolean).join(', ')}):`.slice(0, maxHeadingBytes - 1)
+  const count = found.filter(Boolean).join(', ')
+  return `what matters in ${stream.name}${count === '' ? '' : ` (${count})`}:`
 }
 
 /** Where members of a finding are not shown, a note after the last shown one says how many. */

@@ -78,7 +78,7 @@ describe('judging a line', () => {
     ['  echo "ERROR: go.mod is not up to date"'],
     ['INFO retrying after error in the last call'],
     ['[ERROR] To see the full stack trace of the errors, re-run Maven with the -e switch.'],
-    ['npm ERR! A complete log of this run can be found in: /root/.npm/_logs/x.log'],
+    ['npm ERR! A complete log of this run can be found in: /x/.npm/_logs/x.log'],
     ['no errors'],
     ['all good'],
   ])('%s says nothing about a failure', (line) => {

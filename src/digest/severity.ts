@@ -94,6 +94,10 @@ const place = /(?:[\w)\]]:\[?\d{1,7}(?:[,:]\d{1,7})?\]?|\(\d{1,7},\d{1,7}\))[:\s
 const verdict =
   /<<< (?:FAILURE|ERROR)!|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:✗|✘|✖|×|●|⨯)\s|^\[ {2}FAILED {2}\]|^E {3}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
 
+// What no program can go on after, unlike an exception that a log may mention in passing.
+const conclusive =
+  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|^Killed(?: |$)|Disk quota exceeded/i
+
 export interface Judgement {
   readonly severity: Severity
   /** Higher deserves room earlier; refines severity. */
@@ -115,7 +119,11 @@ export function judge(line: string): Judgement {
   const message = mark === 'none' ? unstamped.trimStart() : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
   if (message === '' || boilerplate.test(message)) return nothing
   const severity = severityOf(unstamped, message, mark)
-  const weight = severity * 10 + (mark === 'error' ? 6 : 0) + (severity >= severities.failure && verdict.test(message) ? 12 : 0)
+  const weight =
+    severity * 10 +
+    (mark === 'error' ? 6 : 0) +
+    (severity >= severities.failure && verdict.test(message) ? 12 : 0) +
+    (severity === severities.cause && conclusive.test(message) ? 8 : 0)
   return { severity, weight, message }
 }
 
@@ -140,7 +148,7 @@ function severityOf(unstamped: string, message: string, mark: Mark): Severity {
   for (const pattern of benign) rest = rest.replace(pattern, ' ')
   if (summary.some((pattern) => pattern.test(rest))) return /<<< (?:FAILURE|ERROR)!/.test(rest) ? severities.failure : severities.summary
   if (mark === 'info') return severities.none
-  if (mark === 'warning') return /No space left|Out of memory/i.test(rest) ? severities.cause : severities.warning
+  if (mark === 'warning') return conclusive.test(rest) ? severities.cause : severities.warning
   if (causes.some((pattern) => pattern.test(rest))) return severities.cause
   if (mark === 'error') return place.test(`${message} `) ? severities.cause : severities.failure
   if (failures.some((pattern) => pattern.test(rest))) return severities.failure
