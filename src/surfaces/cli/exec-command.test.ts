@@ -49,6 +49,14 @@ describe('what exec asks for', () => {
   })
 })
 
+describe('a folder that is gone', () => {
+  it('is where the project is looked for, unless another one is named in full', async () => {
+    expect((await play(['exec', '--', 'x'], { cwd: '/gone/away' })).opened).toEqual(['/gone/away'])
+    expect((await play(['exec', '--cwd', tmpdir(), '--', 'x'], { cwd: '/gone/away' })).opened).toEqual([tmpdir()])
+    expect((await play(['exec', '--cwd', '/', '--', 'x'], { cwd: tmpdir() })).opened).toEqual([tmpdir()])
+  })
+})
+
 describe('what exec refuses before anything starts', () => {
   it.each([
     [['--timeout', '0', '--', 'x'], '--timeout is "0"; accepted: a positive duration with its unit, like 30s, 5m, 1500ms or 2h'],
@@ -181,7 +189,7 @@ describe('a signal to exec', () => {
         ),
     }
     let send: (name: 'SIGINT') => void = () => undefined
-    await play(['exec', '--', 'x'], {
+    const { stderr } = await play(['exec', '--', 'x'], {
       app: twice,
       onReady: (signal, io) => {
         send = signal
@@ -190,6 +198,7 @@ describe('a signal to exec', () => {
       },
     })
     expect(exits).toEqual([130])
+    expect(stderr).toContain('may still run')
   })
 })
 

@@ -35,7 +35,8 @@ export interface Played {
   readonly stderr: string
   /** What the app was asked, in order. */
   readonly calls: readonly (readonly [string, unknown])[]
-  readonly opened: number
+  /** The folders that an app was opened in. */
+  readonly opened: readonly string[]
 }
 
 interface Scene {
@@ -62,7 +63,7 @@ export async function play(argv: readonly string[], scene: Scene = {}): Promise<
   }
   const stdout = streamOf('stdout')
   const stderr = streamOf('stderr')
-  let opened = 0
+  const opened: string[] = []
   let listener: ((name: StopName) => void) | undefined
   const io: CliIo = {
     stdin: Readable.from(scene.stdin === undefined ? [] : [Buffer.from(scene.stdin)]),
@@ -71,8 +72,8 @@ export async function play(argv: readonly string[], scene: Scene = {}): Promise<
     env: {},
     cwd: scene.cwd ?? '/project/sub',
     platform: scene.platform ?? 'linux',
-    openApp: async () => {
-      opened += 1
+    openApp: async ({ cwd }) => {
+      opened.push(cwd)
       return recording({ exec: async () => fakeRun(), close: async () => undefined, ...scene.app }, calls)
     },
     onSignal(given) {

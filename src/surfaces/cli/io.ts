@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { App } from '../../app/api.ts'
+import { errnoOf } from '../../core/errors.ts'
 
 export type Surface = 'cli' | 'mcp' | 'library'
 export type StopName = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
@@ -29,11 +30,16 @@ export interface Outlet {
   /** Bytes that the reader has not taken yet. */
   readonly queuedBytes: number
   readonly gone: boolean
+  /** What kept text from its reader other than that reader having left, such as a full disk. */
+  readonly failure: string | undefined
   write(data: string | Uint8Array): void
   /** Resolves when what was written has been taken, or the reader has left. */
   drained(): Promise<void>
   onGone(listener: () => void): void
 }
+
+// After `| head`, and after the terminal was closed: nobody is left to be told.
+const leavings = new Set(['EPIPE', 'EIO', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])
 
 export function outletOf(stream: Terminal): Outlet {
   let gone = false

@@ -92,4 +92,10 @@ function workingDirectory(): string {
 }
 
 // The program is built as CommonJS, which has no await at its top.
-main(process.argv.slice(2)).then((code) => process.exit(code))
+main(process.argv.slice(2)).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    process.stderr.write(`holdfast: internal error: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exit(125)
+  },
+)

@@ -51,13 +51,13 @@ describe('help', () => {
   })
 
   it.each([[[]], [['--help']], [['-h']], [['help']]])('%j prints the commands', async (argv) => {
-    expect(await play(argv)).toMatchObject({ code: 0, stdout: generalHelp(commands), stderr: '', opened: 0 })
+    expect(await play(argv)).toMatchObject({ code: 0, stdout: generalHelp(commands), stderr: '', opened: [] })
   })
 
   it.each([[['exec', '--help']], [['exec', '-h']], [['help', 'exec']], [['exec', '--timeout', '1s', '-h']]])('%j prints that of exec', async (argv) => {
     const played = await play(argv)
     expect(played.stdout).toMatch(/^Usage: holdfast exec \[options\] -- COMMAND…\n/)
-    expect(played).toMatchObject({ code: 0, opened: 0 })
+    expect(played).toMatchObject({ code: 0, opened: [] })
   })
 
   it.each([[['help', 'note']], [['note', '--help']], [['note', '-h']]])('%j prints that of all note commands', async (argv) => {
@@ -94,6 +94,12 @@ describe('a command line that cannot be used', () => {
   it('is refused as JSON where JSON was asked for', async () => {
     const played = await play(['runs', '--jason', '--json'])
     expect(JSON.parse(played.stdout)).toMatchObject({ error: { code: 'invalid_argument', details: { suggestion: '--json' } } })
+  })
+
+  it('whose answer cannot be written ends with 125 and says why, unless its reader has left', async () => {
+    const breaking = (code: string) => play(['help'], { onReady: (_, { stdout }) => stdout.destroy(Object.assign(new Error(code), { code })) })
+    expect(await breaking('ENOSPC')).toMatchObject({ code: 125, stderr: 'holdfast: internal error: standard output cannot be written (ENOSPC)\n' })
+    expect(await breaking('EPIPE')).toMatchObject({ code: 0, stderr: '' })
   })
 
   it('is any on Windows, with a word about WSL', async () => {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
 import type { App } from '../../app/api.ts'
 import { closest } from '../../core/closest.ts'
 import { failure, toHoldfastError } from '../../core/errors.ts'
@@ -19,7 +21,10 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   let stoppedBy: StopName | undefined
   const canceler = new AbortController()
   const unsubscribe = io.onSignal((name) => {
-    if (stoppedBy !== undefined) return io.exit(exitOfSignal(name))
+    if (stoppedBy !== undefined) {
+      stderr.write('holdfast: left at once; what the command started may still run (holdfast stop last ends it)\n')
+      return io.exit(exitOfSignal(name))
+    }
     stoppedBy = name
     canceler.abort()
   })
@@ -33,7 +38,13 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   } finally {
     unsubscribe()
   }
-  await Promise.all([stdout.drained(), stderr.drained()])
+  await stdout.drained()
+  if (stdout.failure !== undefined) {
+    const error = failure('internal', { what: `standard output cannot be written (${stdout.failure})` })
+    printError(stdout, stderr, error, false)
+    code = exitOfError(error)
+  }
+  await stderr.drained()
   return stoppedBy === undefined ? code : exitOfSignal(stoppedBy)
 }
 
@@ -57,16 +68,21 @@ async function dispatch(argv: readonly string[], around: Surroundings): Promise<
   const { command, args } = found
   const parsed = parseArguments(command, argv.length > words.length ? ['--json', ...args] : args)
   if (parsed.help) return say(stdout, commandHelp(command))
-  return withApp(around, (app) => command.run({ ...around, parsed, app }))
+  return withApp(around, startingFolder(io, parsed.input.cwd), (app) => command.run({ ...around, parsed, app }))
+}
+
+/** Where the project is looked for. When the folder that we stand in was removed, one that was named in full still serves. */
+function startingFolder(io: CliIo, named: unknown): string {
+  return typeof named === 'string' && isAbsolute(named) && !existsSync(io.cwd) ? named : io.cwd
 }
 
 /** Opens the app when it is first asked for, and closes it in the end. */
-async function withApp(around: Surroundings, act: (app: () => Promise<App>) => Promise<number>): Promise<number> {
+async function withApp(around: Surroundings, cwd: string, act: (app: () => Promise<App>) => Promise<number>): Promise<number> {
   const { io } = around
   let opening: Promise<App> | undefined
   try {
     return await act(() => {
-      opening ??= io.openApp({ cwd: io.cwd, env: io.env, surface: 'cli' })
+      opening ??= io.openApp({ cwd, env: io.env, surface: 'cli' })
       return opening
     })
   } finally {
