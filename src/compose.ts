@@ -48,7 +48,7 @@ export async function openApp(options: OpenOptions): Promise<App> {
     state: env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state'),
   }
   const home = describeHome(place)
-  const config = loadConfig({
+  const config = await loadConfig({
     projectFile: join(root, 'holdfast.json'),
     personFile: personConfigPath(env, env.HOME || homedir()),
     read: readIfThere,

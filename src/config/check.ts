@@ -1,0 +1,156 @@
+import { type GenericSchema, safeParse } from 'valibot'
+import { closest } from '../core/closest.ts'
+import { failure, shown } from '../core/errors.ts'
+import { looksSecret, nameMatcher } from '../core/secret-names.ts'
+import { oneLine } from '../core/text.ts'
+import { findJsonFault } from './json-fault.ts'
+import { type ConfigFile, configSchema } from './schema.ts'
+
+export interface ConfigText {
+  readonly path: string
+  readonly text: string
+  /** The project's file belongs to the repository, which may come from anyone. */
+  readonly owner: 'person' | 'project'
+}
+
+/** A file that was found, with what it sets. */
+export interface ConfigLayer {
+  readonly path: string
+  readonly owner: 'person' | 'project'
+  readonly config: ConfigFile
+}
+
+type Report = (problem: string) => void
+
+const maxChars = 1024 * 1024
+const maxProblems = 20
+
+/** Checks all files. Throws `invalid_config` with everything that is wrong in any of them. */
+export function checkConfig(texts: readonly ConfigText[]): ConfigLayer[] {
+  const problems: string[] = []
+  const layers = texts.map(({ path, text, owner }) => {
+    const config = readFile(text, (problem) => problems.push(oneLine(`${path}${problem}`)))
+    return { path, owner, config }
+  })
+  for (const layer of layers) checkTrust(layer, layers, (problem) => problems.push(oneLine(`${layer.path}${problem}`)))
+  if (problems.length === 0) return layers
+  const more = problems.length - maxProblems
+  throw failure('invalid_config', { problems: more > 0 ? [...problems.slice(0, maxProblems), `and ${more} more`] : problems })
+}
+
+function readFile(text: string, report: Report): ConfigFile {
+  if (text.length > maxChars) {
+    report(` has ${text.length} characters; accepted: at most ${maxChars}`)
+    return {}
+  }
+  const json = text.startsWith('\ufeff') ? text.slice(1) : text
+  try {
+    return (readValue(configSchema, JSON.parse(json), '', (problem) => report(`: ${problem}`)) ?? {}) as ConfigFile
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    const fault = findJsonFault(json)
+    report(fault ? `, line ${fault.line}, column ${fault.column}: ${fault.why}` : ': this is not JSON')
+    return {}
+  }
+}
+
+/** What of `value` is as `schema` wants it, transformed; the rest is reported, each by its own key. */
+function readValue(schema: GenericSchema, value: unknown, key: string, report: Report): unknown {
+  const inner = schema as Partial<{
+    type: string
+    wrapped: GenericSchema
+    entries: Record<string, GenericSchema>
+    key: GenericSchema
+    value: GenericSchema
+    item: GenericSchema
+  }>
+  if (inner.type === 'optional' && inner.wrapped) return readValue(inner.wrapped, value, key, report)
+  if (inner.entries) return readGroup(inner.entries, value, key, report)
+  if (inner.key && inner.value) return readMap(inner.key, inner.value, value, key, report)
+  if (inner.item && Array.isArray(value)) {
+    const { item } = inner
+    return value.map((element, i) => readValue(item, element, `${key}[${i}]`, report)).filter((element) => element !== undefined)
+  }
+  const parsed = safeParse(schema, value)
+  if (parsed.success) return parsed.output
+  report(`${key} is ${display(value)}; accepted: ${parsed.issues[0].message}`)
+  return undefined
+}
+
+function readGroup(entries: Record<string, GenericSchema>, value: unknown, key: string, report: Report): unknown {
+  const known = Object.keys(entries)
+  if (!isObject(value)) {
+    report(`${key === '' ? 'what is in it' : key} is ${display(value)}; accepted: an object with ${known.join(', ')}`)
+    return undefined
+  }
+  const found: [string, unknown][] = []
+  for (const [name, given] of Object.entries(value)) {
+    const entry = Object.hasOwn(entries, name) ? entries[name] : undefined
+    if (entry) found.push([name, readValue(entry, given, join(key, name), report)])
+    else report(unknownKey(name, key, known))
+  }
+  return Object.fromEntries(found.filter(([, read]) => read !== undefined))
+}
+
+function unknownKey(name: string, group: string, known: readonly string[]): string {
+  const near = closest(name, known)
+  const elsewhere = near ? undefined : settingKeys().find((key) => key.split('.').at(-1) === name)
+  const meant = near ? join(group, near) : elsewhere
+  return `${join(group, name)} is no setting${meant ? `; did you mean ${meant}?` : ''} (accepted${group ? ` in ${group}` : ''}: ${known.join(', ')})`
+}
+
+function readMap(names: GenericSchema, values: GenericSchema, value: unknown, key: string, report: Report): unknown {
+  if (!isObject(value)) {
+    report(`${key} is ${display(value)}; accepted: an object of values by name`)
+    return undefined
+  }
+  const found: [string, unknown][] = []
+  for (const [name, given] of Object.entries(value)) {
+    const checked = safeParse(names, name)
+    // What stands beside a secret name is never shown.
+    if (key === 'env.set' && looksSecret(name))
+      report(`${join(key, name)} would be a secret in a file; pass it by name instead ("env": { "pass": [${display(name)}] })`)
+    else if (!checked.success) report(`${key} has the name ${display(name)}; accepted: ${checked.issues[0].message}`)
+    else found.push([name, readValue(values, given, join(key, name), report)])
+  }
+  return Object.fromEntries(found.filter(([, read]) => read !== undefined))
+}
+
+/** A repository that was merely cloned must not get at the secrets of the person who runs a command in it. */
+function checkTrust(layer: ConfigLayer, layers: readonly ConfigLayer[], report: Report): void {
+  if (layer.owner !== 'project') return
+  const person = layers.filter(({ owner }) => owner === 'person')
+  const passed = new Set(person.flatMap(({ config }) => config.env?.pass ?? []))
+  const declared = nameMatcher(person.flatMap(({ config }) => config.mask?.names ?? []))
+  for (const name of layer.config.env?.pass ?? []) {
+    if (passed.has(name) || !(looksSecret(name) || declared(name))) continue
+    report(`: env.pass has ${name}, which looks secret, and this file belongs to the project; put it into your own file, or use --env ${name}`)
+  }
+}
+
+/** Every key by which a single setting is known, `limits.timeoutMs`. */
+export function settingKeys(): string[] {
+  const keysOf = (schema: GenericSchema, key: string): string[] => {
+    const inner = schema as Partial<{ wrapped: GenericSchema; entries: Record<string, GenericSchema> }>
+    if (inner.wrapped) return keysOf(inner.wrapped, key)
+    return inner.entries ? Object.entries(inner.entries).flatMap(([name, entry]) => keysOf(entry, join(key, name))) : [key]
+  }
+  return keysOf(configSchema, '')
+}
+
+function join(group: string, name: string): string {
+  const shownName = /^[\w$-]{1,64}$/.test(name) ? name : shown(name)
+  return group === '' ? shownName : `${group}.${shownName}`
+}
+
+/** A value in a report. What may be a secret behind its name, or is too large to be read, is not shown. */
+function display(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
+  if (isObject(value)) return 'an object'
+  const assigned = typeof value === 'string' ? /^\s*(?:export\s+)?([A-Za-z_]\w*)=./s.exec(value) : null
+  return assigned ? `"${assigned[1]}=..."` : shown(value)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

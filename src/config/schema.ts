@@ -1,0 +1,241 @@
+import {
+  array,
+  boolean,
+  check,
+  type GenericSchema,
+  type InferOutput,
+  integer,
+  maxLength,
+  maxValue,
+  metadata,
+  minLength,
+  minValue,
+  nullable,
+  number,
+  type ObjectEntries,
+  optional,
+  pipe,
+  rawTransform,
+  record,
+  regex,
+  strictObject,
+  string,
+  union,
+} from 'valibot'
+import { messageOf } from '../core/errors.ts'
+import { minOutputBytes, parseDuration, parseSize } from '../core/limits.ts'
+import { defaultSettings } from './settings.ts'
+import { writtenDuration, writtenSize } from './written.ts'
+
+/*
+ * The one description of holdfast.json: files are checked by it, and the JSON Schema for editors is made of it. In every
+ * schema here the message is what is accepted, since the report puts it behind "accepted:".
+ */
+
+const longestMs = 36_500 * 86_400_000
+const durationForm = /^\d{1,15}(\.\d{1,9})?(ms|s|m|h|d)$/
+const sizeForm = /^\d{1,15}(\.\d{1,9})?\s*([kKmMgG]([iI]?[bB])?|[bB])?$/
+
+interface Facts {
+  readonly description: string
+  readonly default?: unknown
+  readonly examples?: readonly unknown[]
+}
+
+const about = <T>(facts: Facts) => metadata<T, Record<string, unknown>>({ ...facts })
+
+/** Reads a text by `parse`, which throws; refuses what is outside of the bounds. */
+const parsed = (parse: (field: string, text: string) => number, least: number, most: number, accepted: string) =>
+  rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
+    try {
+      const value = parse('', dataset.value)
+      if (value >= least && value <= most) return value
+    } catch {
+      // What is accepted is said below.
+    }
+    addIssue({ message: accepted })
+    return NEVER
+  })
+
+function durationText(accepted: string) {
+  return pipe(string(accepted), regex(durationForm, accepted), parsed(parseDuration, 1, longestMs, accepted))
+}
+
+function durationOrNumber(accepted: string) {
+  const plain = pipe(number(accepted), minValue(1, accepted), maxValue(longestMs, accepted))
+  return union([plain, durationText(accepted)], accepted)
+}
+
+const durationAccepted = 'a duration like "30s", "5m" or "2h", or a number of milliseconds from 1'
+
+function duration(facts: Facts) {
+  return optional(pipe(durationOrNumber(durationAccepted), about(facts)))
+}
+
+function size(facts: Facts, least: number, most: number = Number.MAX_SAFE_INTEGER) {
+  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`
+  const accepted = `a size like "64MiB" or "10GB", or a whole number of bytes, ${range}`
+  const plain = pipe(number(accepted), integer(accepted), minValue(least, accepted), maxValue(most, accepted))
+  const written = pipe(string(accepted), regex(sizeForm, accepted), parsed(parseSize, least, most, accepted))
+  return optional(pipe(union([plain, written], accepted), about(facts)))
+}
+
+function group<const E extends ObjectEntries>(description: string, entries: E) {
+  return optional(pipe(strictObject(entries), about({ description })))
+}
+
+function list<S extends GenericSchema>(item: S, accepted: string, facts: Facts) {
+  return optional(pipe(array(item, accepted), about({ default: [], ...facts })))
+}
+
+const nameAccepted = 'a name of letters, digits and _, not beginning with a digit'
+const variableName = pipe(string(nameAccepted), regex(/^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/, nameAccepted))
+const value = pipe(
+  string('text without NUL'),
+  check((text) => !text.includes('\0'), 'text without NUL'),
+)
+
+const globAccepted = 'a name in which * stands for any characters, like "INTERNAL_*"'
+const glob = pipe(string(globAccepted), regex(/^[^\s=]{1,256}$/, globAccepted))
+
+const patternAccepted = 'a regular expression of JavaScript, without slashes and flags'
+const pattern = pipe(
+  string(patternAccepted),
+  minLength(1, patternAccepted),
+  maxLength(1000, `${patternAccepted}, of at most 1000 characters`),
+  metadata({ format: 'regex' }),
+  rawTransform<string, RegExp>(({ dataset, addIssue, NEVER }) => {
+    try {
+      return new RegExp(dataset.value)
+    } catch (error) {
+      addIssue({ message: `${patternAccepted} (in this one: ${messageOf(error).split(': ').at(-1)})` })
+      return NEVER
+    }
+  }),
+)
+
+// A blank without a slash is far more often an argument than part of a name: "ruby -w" would be looked for as one program.
+const programAccepted = 'a program, or a list of a program and its arguments like ["ruby", "-w"]; the path of the script is put behind it'
+const program = pipe(string(programAccepted), regex(/^(?:[^\s\0]+|[^\0]*\/[^\0]*)$/, programAccepted))
+const runtime = union(
+  [
+    pipe(
+      program,
+      rawTransform<string, string[]>(({ dataset }) => [dataset.value]),
+    ),
+    pipe(
+      array(pipe(string(programAccepted), regex(/^[^\0]*$/, programAccepted)), programAccepted),
+      minLength(1, programAccepted),
+      check(([first]) => first !== '', programAccepted),
+    ),
+  ],
+  programAccepted,
+)
+const runtimeNameAccepted = 'a name of letters, digits and . _ + -, beginning with a letter'
+const runtimeName = pipe(string(runtimeNameAccepted), regex(/^[A-Za-z][\w.+-]{0,63}$/, runtimeNameAccepted))
+
+const { limits, retention, digest } = defaultSettings
+
+export const configSchema = strictObject({
+  $schema: optional(
+    pipe(string('the address of a JSON Schema'), about({ description: 'Where an editor finds the schema of this file. Not read by Holdfast.' })),
+  ),
+  enabled: optional(
+    pipe(boolean('true or false'), about({ description: 'false turns Holdfast off: no command is run. One file that says so is enough.', default: true })),
+  ),
+  limits: group('Bounds of one run, where the caller names none.', {
+    timeoutMs: duration({
+      description: 'How long a command may run. Through MCP the default is 2m.',
+      default: writtenDuration(limits.timeoutMs),
+      examples: ['30s', '5m', 90_000],
+    }),
+    idleTimeoutMs: optional(
+      pipe(
+        nullable(durationOrNumber(`${durationAccepted}, or null for no such limit`)),
+        about({
+          description: 'How long a command may go on without printing anything; null is for ever.',
+          default: limits.idleTimeoutMs,
+          examples: ['2m', null],
+        }),
+      ),
+    ),
+    graceMs: duration({
+      description: 'The time between the signal that asks a command to end and the one that ends it.',
+      default: writtenDuration(limits.graceMs),
+      examples: ['5s', 500],
+    }),
+    maxOutputBytes: size(
+      {
+        description: 'What is kept on disk of each stream of a run; of more, the beginning and the end are kept.',
+        default: writtenSize(limits.maxOutputBytes),
+        examples: ['64MiB', 1_000_000],
+      },
+      minOutputBytes,
+    ),
+    maxTimeoutMs: duration({
+      description: 'No time limit is longer, whoever asks for it. A project cannot raise what the person set.',
+      default: writtenDuration(limits.maxTimeoutMs),
+      examples: ['24h'],
+    }),
+  }),
+  runtimes: optional(
+    pipe(
+      record(runtimeName, runtime, 'an object of runtimes by name'),
+      about({
+        description: 'What runs a script, by name: a program, or a program with arguments. The path of the script is put behind it.',
+        default: {},
+        examples: [{ ruby: 'ruby', deno: ['deno', 'run'] }],
+      }),
+    ),
+  ),
+  env: group('The environment of commands, beside the few names that they always get.', {
+    pass: list(variableName, 'a list of names of variables', {
+      description: 'Names of variables that commands get as they are set for Holdfast. A project cannot name variables that look secret.',
+      examples: [['CI', 'JAVA_HOME']],
+    }),
+    set: optional(
+      pipe(
+        record(variableName, value, 'an object of values by name'),
+        about({
+          description: 'Variables with their values. A name that looks secret is refused: secrets are passed by name.',
+          default: {},
+          examples: [{ NODE_ENV: 'test' }],
+        }),
+      ),
+    ),
+  }),
+  mask: group('What is masked in all that is shown, besides names and tokens that look secret by themselves. Only adds.', {
+    names: list(glob, 'a list of names in which * stands for any characters', {
+      description: 'Variables whose values are masked; * stands for any characters.',
+      examples: [['INTERNAL_*']],
+    }),
+    patterns: list(pattern, 'a list of regular expressions', {
+      description: 'Regular expressions of JavaScript, matched within a line; what matches is masked.',
+      examples: [['EMP-\\d{6}']],
+    }),
+  }),
+  retention: group('Which runs are kept; the oldest go first. A pinned run and one that goes on always stay.', {
+    maxAge: optional(
+      pipe(
+        durationText('a duration like "90d" or "12h"'),
+        about({ description: 'Older runs are removed.', default: writtenDuration(retention.maxAgeMs), examples: ['90d'] }),
+      ),
+    ),
+    maxRuns: optional(
+      pipe(
+        number('a whole number from 1'),
+        integer('a whole number from 1'),
+        minValue(1, 'a whole number from 1'),
+        maxValue(Number.MAX_SAFE_INTEGER, 'a whole number from 1'),
+        about({ description: 'How many runs are kept.', default: retention.maxRuns }),
+      ),
+    ),
+    maxBytes: size({ description: 'What all runs together may take on disk.', default: writtenSize(retention.maxBytes), examples: ['10GiB'] }, 1),
+  }),
+  digest: group('The answer to a run.', {
+    budget: size({ description: 'Most bytes of a digest, where the caller names none.', default: digest.budget, examples: [1000, 4096] }, 1, 1024 ** 2),
+  }),
+})
+
+/** One file, checked. Durations are in milliseconds and sizes in bytes. */
+export type ConfigFile = InferOutput<typeof configSchema>
