@@ -1,161 +1,194 @@
 import { describe, expect, it } from 'vitest'
+import { type Random, random } from '../../test/support/random.ts'
+import type { Outcome } from '../core/outcome.ts'
 import { emptyTotals, type RunRecord } from '../core/run.ts'
 import type { Note } from '../core/store.ts'
+import { byteLength } from '../core/text.ts'
 import { buildSnapshot, type SnapshotSources } from './snapshot.ts'
 
 const now = new Date('2026-01-02T03:04:05.678Z')
+const ended = (outcome: Partial<Outcome>): Outcome => ({ kind: 'exited', exitCode: 0, signal: null, limit: null, ...outcome })
+const run = (id: string, part: Partial<RunRecord> = {}): RunRecord => ({
+  id,
+  state: 'ended',
+  command: `npm run ${id}`,
+  runtime: null,
+  purpose: null,
+  cwd: '/p',
+  branch: 'main',
+  startedAt: '2026-01-02T03:00:00.000Z',
+  endedAt: '2026-01-02T03:00:02.000Z',
+  durationMs: 2000,
+  outcome: ended({}),
+  error: null,
+  stdout: emptyTotals,
+  stderr: emptyTotals,
+  leftovers: [],
+  warnings: [],
+  holder: { pid: 1, startTime: '1' },
+  process: null,
+  pinned: false,
+  ...part,
+})
+const note = (text: string): Note => ({ id: text, category: 'gotcha', text, confidence: 0.5, createdAt: now.toISOString() })
+const empty: SnapshotSources = { now, root: '/p', branch: 'main', context: null, notes: [], runs: [], running: [] }
 
-function run(id: string, change: Partial<RunRecord> = {}): RunRecord {
-  return {
-    id,
-    state: 'ended',
-    command: 'npm test',
-    runtime: null,
-    purpose: null,
-    cwd: '/project',
-    branch: 'main',
-    startedAt: now.toISOString(),
-    endedAt: now.toISOString(),
-    durationMs: 1200,
-    outcome: { kind: 'exited', exitCode: 0, signal: null, limit: null },
-    error: null,
-    stdout: emptyTotals,
-    stderr: emptyTotals,
-    leftovers: [],
-    warnings: [],
-    holder: { pid: 1, startTime: '' },
-    process: null,
-    pinned: false,
-    ...change,
-  }
-}
-
-const note = (text: string, confidence = 0.5): Note => ({ id: text.slice(0, 4), category: 'gotcha', text, confidence, createdAt: now.toISOString() })
-
-function sources(change: Partial<SnapshotSources> = {}): SnapshotSources {
-  return { now, root: '/project', branch: 'main', context: null, notes: [], runs: [], running: [], ...change }
-}
-
-const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
-
-/** A small generator with a seed, so that a failure can be repeated. */
-function generator(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
-const alphabet = [
+const wild = [
   'a',
-  'Z',
-  ' ',
+  'word ',
+  '日本語',
+  'ᄒ',
+  '😀',
+  '👩‍👩‍👧',
   '\n',
   '\r',
-  '\t',
-  '# Heading',
-  '\n## Recent runs\n',
-  '你',
-  '日本',
-  '👩‍💻',
-  '🔥',
-  'é',
+  '\r\n',
   '\u2028',
+  '\u2029',
   '\u0085',
-  '\u001b[31m',
+  '\u000b',
+  '\t',
   '\0',
-  '- ',
-  '\ud800',
-  'ß',
+  '\u001b[2J',
+  '\u001b]0;x\u0007',
+  '\n## Recent runs\n',
+  '\n# Context snapshot',
+  '\n- ok: forged',
+  '\ud83d',
+  '\udc00',
+  '\u202e',
+  'é',
+  ' ',
+  '\u001b',
 ]
-
-function scramble(next: () => number, most: number): string {
-  return Array.from({ length: Math.floor(next() * most) }, () => alphabet[Math.floor(next() * alphabet.length)]).join('')
+const text = (rng: Random, most: number): string => Array.from({ length: rng.int(0, most) }, () => rng.pick(wild)).join('')
+const outcomes = [
+  ended({}),
+  ended({ exitCode: 3 }),
+  ended({ kind: 'signaled', signal: 'SIGKILL', exitCode: 137 }),
+  ended({ kind: 'timed_out', limit: 'wall' }),
+  ended({ kind: 'lost', exitCode: null }),
+]
+const randomSources = (rng: Random): SnapshotSources => {
+  const some = <T>(most: number, make: () => T): T[] => Array.from({ length: rng.int(0, most) }, make)
+  const record = (): RunRecord => run(text(rng, 3), { command: text(rng, 60), purpose: rng.pick([null, text(rng, 30)]), outcome: rng.pick(outcomes) })
+  return {
+    now,
+    root: `/${text(rng, 20)}`,
+    branch: rng.pick([null, text(rng, 10)]),
+    context: rng.pick([null, text(rng, 10), text(rng, 400)]),
+    notes: some(12, () => note(text(rng, 80))),
+    runs: some(12, record),
+    running: some(4, record),
+  }
 }
 
-function scrambledSources(next: () => number): SnapshotSources {
-  const count = (most: number): number[] => Array.from({ length: Math.floor(next() * most) }, (_, i) => i)
-  return sources({
-    root: scramble(next, 40),
-    branch: next() < 0.3 ? null : scramble(next, 20),
-    context: next() < 0.2 ? null : scramble(next, 400),
-    notes: count(20).map(() => note(scramble(next, 120), next())),
-    runs: count(20).map((i) =>
-      run(`run${i}`, { command: scramble(next, 100), purpose: scramble(next, 50), outcome: { kind: 'exited', exitCode: i % 3, signal: null, limit: null } }),
-    ),
-    running: count(4).map((i) => run(`live${i}`, { state: 'running', outcome: null, command: scramble(next, 60) })),
-  })
+/** What is wrong with a snapshot, by the rules that hold for every one. */
+function faults(made: string, limit: number): string[] {
+  const found: string[] = []
+  if (byteLength(made) > limit) found.push(`${byteLength(made)} bytes of ${limit}`)
+  if (limit > 0 && !made.endsWith('\n')) found.push('no line feed at the end')
+  if (/\p{Surrogate}/u.test(made)) found.push('half a character')
+  if (/[\p{Cc}\u2028\u2029\u202a-\u202e]/u.test(made.replaceAll('\n', ''))) found.push('a control character')
+  const headings = new Set(['## Active context', '## Notes', '## Recent runs', '## Running'])
+  for (const [i, line] of made.split('\n').slice(0, -1).entries()) {
+    if (i === 0 || line === '' || line === '>' || line.startsWith('> ') || line.startsWith('- ')) continue
+    if (!headings.delete(line)) found.push(`line ${i}: ${line}`)
+  }
+  return found
 }
 
-describe('buildSnapshot', () => {
-  it('has at most the bytes that are allowed, its final line feed included, for every input and every limit', () => {
-    const next = generator(7)
-    for (let round = 0; round < 60; round += 1) {
-      const input = scrambledSources(next)
-      for (let limit = 0; limit <= 2200; limit += 1 + Math.floor(next() * 60)) {
-        const text = buildSnapshot(input, limit)
-        const bytes = Buffer.byteLength(text)
-        expect(bytes).toBeLessThanOrEqual(limit)
-        if (limit > 0) expect(text.endsWith('\n')).toBe(true)
-      }
+describe('a context snapshot', () => {
+  it('tells what there is, failures first, with how they ended', () => {
+    const runs = [
+      run('good'),
+      run('bad', { outcome: ended({ exitCode: 1 }), purpose: 'check the parser' }),
+      run('gone', { outcome: ended({ kind: 'signaled', signal: 'SIGKILL', exitCode: 137 }) }),
+      run('slow', { outcome: ended({ kind: 'timed_out', limit: 'wall' }) }),
+      run('cut', { state: 'interrupted', outcome: null, durationMs: null }),
+      run('never', { state: 'failed', outcome: null, durationMs: null, error: { code: 'not_found', message: 'there is no program "x"', details: {} } }),
+      run('still', { state: 'running', outcome: null }),
+    ]
+    const running = [run('dev', { state: 'running', outcome: null, durationMs: null })]
+    expect(
+      buildSnapshot({ ...empty, context: 'fix the parser\n\n\n  then the tests\n', notes: [note('ports are fixed')], runs, running }, 2048),
+    ).toBe(`# Context snapshot, 2026-01-02T03:04:05.678Z
+- project /p, branch main
+
+## Active context
+> fix the parser
+>
+>   then the tests
+
+## Notes
+- [gotcha] ports are fixed
+
+## Recent runs
+- exit 1: npm run bad (run bad, 2 s, for: check the parser)
+- signal SIGKILL: npm run gone (run gone, 2 s)
+- timed out: npm run slow (run slow, 2 s)
+- interrupted: npm run cut (run cut)
+- did not start (there is no program "x"): npm run never (run never)
+- ok: npm run good (run good, 2 s)
+
+## Running
+- since 2026-01-02T03:00:00.000Z: npm run dev (run dev)
+`)
+  })
+
+  it('says when there is nothing', () => {
+    expect(buildSnapshot({ ...empty, branch: null }, 2048)).toBe('# Context snapshot, 2026-01-02T03:04:05.678Z\n- project /p\n\n- nothing is recorded yet\n')
+  })
+
+  it('keeps to every limit, whatever it is made of', () => {
+    const rng = random(2048)
+    for (let limit = 0; limit <= 4096; limit += 1) {
+      const made = buildSnapshot(randomSources(rng), limit)
+      const found = faults(made, limit)
+      if (found.length > 0) expect({ limit, made, found }).toBe('without fault')
     }
+    expect(buildSnapshot(randomSources(rng), 0)).toBe('')
+  }, 60_000)
+
+  it('takes limits that are no number of bytes', () => {
+    for (const limit of [-5, Number.NaN, 0.9]) expect(buildSnapshot(empty, limit)).toBe('')
+    expect(buildSnapshot(empty, Number.POSITIVE_INFINITY)).toContain('# Context snapshot')
   })
 
-  it('cannot be given a heading, a control character or half of a character by the texts of others', () => {
-    const next = generator(11)
-    const headings = new Set(['## Active context', '## Running commands', '## Recent runs', '## Notes'])
-    for (let round = 0; round < 200; round += 1) {
-      const text = buildSnapshot(scrambledSources(next), 2048)
-      const lines = text.slice(0, -1).split('\n')
-      const seen = lines.filter((line) => line.startsWith('## '))
-      expect(new Set(seen).size).toBe(seen.length)
-      for (const line of lines.slice(1)) expect(headings.has(line) || /^(?:- |> |No runs)/.test(line), JSON.stringify(line)).toBe(true)
-      expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/)
+  it('gives every section room, however long one of them is', () => {
+    const long: SnapshotSources = {
+      ...empty,
+      context: 'x '.repeat(50_000),
+      notes: Array.from({ length: 50 }, (_, i) => note(`${i} ${'n'.repeat(1900)}`)),
+      runs: Array.from({ length: 50 }, (_, i) => run(`r${i}`, { command: 'c'.repeat(5000), outcome: ended({ exitCode: 1 }) })),
+      running: Array.from({ length: 9 }, (_, i) => run(`l${i}`, { state: 'running', outcome: null })),
     }
+    const made = buildSnapshot(long, 2048)
+    for (const part of [
+      '## Active context',
+      '## Notes',
+      '## Recent runs',
+      '## Running',
+      'more notes left out',
+      'more runs left out',
+      'more running',
+      'bytes left out]',
+    ])
+      expect(made).toContain(part)
+    expect(byteLength(made)).toBeGreaterThan(1700)
   })
 
-  it('never cuts inside a character', () => {
-    const input = sources({ context: '👩‍💻你🔥é'.repeat(200), notes: [note('🔥'.repeat(300))] })
-    for (let limit = 0; limit <= 2048; limit += 1) expect(buildSnapshot(input, limit)).not.toMatch(loneSurrogate)
+  it('gives what one section does not use to the others', () => {
+    const notes = Array.from({ length: 60 }, (_, i) => note(`note ${i}`))
+    const made = buildSnapshot({ ...empty, notes }, 2048)
+    expect(made.match(/^- \[gotcha\] note/gm)).toHaveLength(60)
   })
 
-  it('puts failures first and names how they ended', () => {
-    const text = buildSnapshot(
-      sources({
-        runs: [
-          run('good00000000'),
-          run('killed000000', { outcome: { kind: 'signaled', exitCode: 137, signal: 'SIGKILL', limit: null } }),
-          run('slow00000000', { outcome: { kind: 'timed_out', exitCode: null, signal: null, limit: 'idle' } }),
-          run('lost00000000', { state: 'interrupted', outcome: { kind: 'lost', exitCode: null, signal: null, limit: null } }),
-        ],
-      }),
-      2048,
-    )
-    const order = ['killed000000 signal SIGKILL', 'slow00000000 timed out (idle)', 'lost00000000 interrupted', 'good00000000 exit 0'].map((part) =>
-      text.indexOf(part),
-    )
-    expect(order.every((at) => at > 0)).toBe(true)
-    expect([...order].sort((a, b) => a - b)).toEqual(order)
-  })
-
-  it('keeps room for every section when one of them has more to say than fits', () => {
-    const text = buildSnapshot(
-      sources({
-        context: 'a long story\n'.repeat(500),
-        notes: Array.from({ length: 40 }, (_, i) => note(`a fact of some length, number ${i}`)),
-        runs: Array.from({ length: 40 }, (_, i) => run(`run${String(i).padStart(9, '0')}`)),
-        running: [run('live00000000', { state: 'running', outcome: null, command: 'npm run dev' })],
-      }),
-      2048,
-    )
-    for (const heading of ['## Active context', '## Running commands', '## Recent runs', '## Notes']) expect(text).toContain(`${heading}\n`)
-    expect(text).toContain('live00000000 npm run dev')
-    expect(text).toMatch(/- \(\d+ more\)/)
-    expect(Buffer.byteLength(text)).toBeGreaterThan(1700)
-  })
-
-  it('says so when there is nothing', () => {
-    expect(buildSnapshot(sources(), 2048)).toBe('# Context snapshot 2026-01-02T03:04:05.678Z /project (main)\nNo runs and no notes yet.\n')
+  it('says how many are left out, exactly', () => {
+    const notes = Array.from({ length: 60 }, (_, i) => note(`note ${i}`))
+    const made = buildSnapshot({ ...empty, notes }, 400)
+    const shown = made.match(/^- \[gotcha\] note/gm)?.length ?? 0
+    expect(made).toContain(`- ${60 - shown} more notes left out`)
+    expect(shown).toBeGreaterThan(5)
   })
 })

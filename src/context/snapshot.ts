@@ -1,163 +1,226 @@
+/**
+ * The context snapshot: one page that tells an agent after a compaction where it stood. It never has more bytes than
+ * asked for, its final line feed included, and text of others cannot look like a part of it: only headings of ours begin
+ * with `#`, active context begins with `>`, and everything else is an item that begins with `- `.
+ */
+
 import { formatDuration } from '../core/limits.ts'
 import { isFailing, type RunRecord } from '../core/run.ts'
 import type { Note } from '../core/store.ts'
-import { byteLength, headBytes, oneLine, stripControls } from '../core/text.ts'
+import { byteLength, clampLine, headBytes, oneLine, plural, stripControls } from '../core/text.ts'
 import { rankNotes } from './notes.ts'
 
-/** Everything that a context snapshot is made of. Texts may come from anybody; secrets in them are masked already. */
 export interface SnapshotSources {
   readonly now: Date
   readonly root: string
   readonly branch: string | null
-  /** What is being worked on, in the words of whoever asks for the snapshot; may have several lines. */
+  /** What the agent says it is doing; any number of lines. Masked, like all texts here. */
   readonly context: string | null
   readonly notes: readonly Note[]
-  /** Ended runs, newest first. */
+  /** Newest first. Running ones are passed over. */
   readonly runs: readonly RunRecord[]
   readonly running: readonly RunRecord[]
 }
 
 interface Section {
   readonly heading: string
-  readonly items: readonly string[]
-  /** Its part of the page where all sections have more to say than fits. */
+  readonly lines: readonly string[]
+  /** Its share of the room, where all sections together want more than there is. */
   readonly share: number
+  /** Tells what of the section is not shown, from its first line that is not. */
+  leftOut(lines: readonly string[]): string
 }
 
-const maxNotes = 12
-const maxRuns = 10
+/** Long enough for a sentence, short enough that one item never pushes out the others. */
+const maxItemBytes = 320
 
-/**
- * The page to go on from after an agent's context was compacted: at most `limit` bytes with its final line feed, for
- * every input and every limit from 0 up. Each section has a share of its own; what one does not need goes to the
- * others. A line of ours begins with `#`; a line of others always begins with `- ` or `> `, so no text can forge a heading.
- */
+/** At most `limit` bytes of UTF-8, the final line feed included; empty for a limit of 0. Every limit and every input is good. */
 export function buildSnapshot(sources: SnapshotSources, limit: number): string {
-  const where = oneLine(sources.root) + (sources.branch === null ? '' : ` (${oneLine(sources.branch)})`)
-  const title = clamp(`# Context snapshot ${sources.now.toISOString()} ${where}`, Math.max(0, Math.min(limit - 1, 300)))
-  const sections = sectionsOf(sources)
-  const body = sections.length === 0 ? ['No runs and no notes yet.'] : fill(sections, limit - byteLength(title) - 2)
-  return finish([title, ...body], limit)
+  const room = Number.isNaN(limit) ? -1 : Math.floor(Math.min(limit, Number.MAX_SAFE_INTEGER)) - 1
+  if (room < 0) return ''
+  const header = headerOf(sources)
+  const sections = [contextSection(sources.context), notesSection(sources.notes), runsSection(sources.runs), runningSection(sources.running)].filter(
+    ({ lines }) => lines.length > 0,
+  )
+  if (sections.length === 0) header.push('', '- nothing is recorded yet')
+  const first = wholeLines(header, room)
+  return `${first}${fillSections(sections, room - byteLength(first))}\n`
 }
 
-/** Joins the lines; where even they are too long, cuts at a character and keeps the final line feed. */
-function finish(lines: readonly string[], limit: number): string {
-  if (limit <= 0) return ''
-  const text = lines.join('\n').trimEnd()
-  return `${byteLength(text) < limit ? text : headBytes(text, limit - 1).trimEnd()}\n`
+function headerOf({ now, root, branch }: SnapshotSources): string[] {
+  const time = Number.isNaN(now.getTime()) ? 'time unknown' : now.toISOString()
+  const place = clampLine(clean(root), 160) + (branch === null ? '' : `, branch ${clampLine(clean(branch), 80)}`)
+  return [`# Context snapshot, ${time}`, `- project ${place}`]
 }
 
-function sectionsOf({ context, notes, runs, running }: SnapshotSources): Section[] {
-  const failingFirst = [...runs.filter(isFailing), ...runs.filter((run) => !isFailing(run))].slice(0, maxRuns)
-  return [
-    { heading: '## Active context', items: contextLines(context ?? ''), share: 0.35 },
-    { heading: '## Running commands', items: running.map((run) => `- ${run.id} ${describe(run)}`), share: 0.15 },
-    { heading: '## Recent runs', items: failingFirst.map((run) => `- ${run.id} ${endOf(run)}: ${describe(run)}`), share: 0.3 },
-    {
-      heading: '## Notes',
-      items: rankNotes(notes)
-        .slice(0, maxNotes)
-        .map((note) => `- [${note.category}] ${oneLine(note.text)}`),
-      share: 0.2,
-    },
-  ].filter(({ items }) => items.length > 0)
-}
-
-function contextLines(text: string): string[] {
-  return text
-    .split(/[\r\n\v\f\u0085\u2028\u2029]+/)
-    .map((line) => stripControls(line).trimEnd())
-    .filter((line) => line !== '')
-    .map((line) => `> ${line}`)
-}
-
-function describe(run: RunRecord): string {
-  const command = oneLine(run.command)
-  const purpose = run.purpose === null ? '' : oneLine(run.purpose)
-  return purpose === '' ? command : `${purpose} (${command})`
-}
-
-function endOf(run: RunRecord): string {
-  if (run.state === 'interrupted') return 'interrupted'
-  if (run.state === 'failed') return 'failed to start'
-  const took = run.durationMs === null ? '' : ` after ${formatDuration(run.durationMs)}`
-  const { kind, exitCode, signal, limit } = run.outcome ?? { kind: 'lost', exitCode: null, signal: null, limit: null }
-  switch (kind) {
-    case 'exited':
-      return `exit ${exitCode}`
-    case 'signaled':
-      return `signal ${signal}`
-    case 'timed_out':
-      return `timed out (${limit})${took}`
-    case 'canceled':
-      return `canceled${took}`
-    case 'lost':
-      return 'lost'
+/** As many whole lines as fit; a beginning of the first one where not even that does. */
+function wholeLines(lines: readonly string[], room: number): string {
+  let text = headBytes(lines[0] as string, room)
+  for (const line of lines.slice(1)) {
+    if (byteLength(text) + 1 + byteLength(line) > room) break
+    text += `\n${line}`
   }
+  return text
 }
 
-/** The longest item: one long command must not push all others out of its section. */
-const maxItemBytes = 240
-
-function fill(sections: readonly Section[], room: number): string[] {
-  const needs = sections.map((section) => textBytes([section.heading, ...section.items.map(shorten)]))
-  const parts = divide(
-    needs,
+/** Gives each section its share, and what one does not use to those that want more, the earlier ones first. */
+function fillSections(sections: readonly Section[], room: number): string {
+  const wanted = sections.map((section) => byteLength(render(section, Number.POSITIVE_INFINITY)))
+  const granted = shareOut(
+    wanted,
     sections.map(({ share }) => share),
     room,
   )
-  return sections.flatMap((section, i) => fitSection(section, parts[i] as number))
+  const texts = sections.map((section, i) => render(section, granted[i] as number))
+  let left = room - texts.reduce((sum, text) => sum + byteLength(text), 0)
+  for (const [i, section] of sections.entries()) {
+    const before = byteLength(texts[i] as string)
+    if (before === wanted[i]) continue
+    texts[i] = render(section, before + left)
+    left -= byteLength(texts[i] as string) - before
+  }
+  return texts.join('')
 }
 
-const shorten = (item: string): string => clamp(item, maxItemBytes)
-/** With a line feed behind each. */
-const textBytes = (lines: readonly string[]): number => lines.reduce((sum, line) => sum + byteLength(line) + 1, 0)
-
-/** Gives each what it needs, or its share of what is left; what small ones leave over goes to the large ones. */
-function divide(needs: readonly number[], shares: readonly number[], room: number): number[] {
-  const given = needs.map(() => 0)
-  const open = new Set(needs.keys())
-  let left = Math.max(0, room)
-  while (open.size > 0) {
-    const total = [...open].reduce((sum, i) => sum + (shares[i] as number), 0)
-    const satisfied = [...open].filter((i) => (needs[i] as number) <= (left * (shares[i] as number)) / total)
-    if (satisfied.length === 0) {
-      for (const i of open) given[i] = Math.floor((left * (shares[i] as number)) / total)
-      return given
+/** Divides `room` by shares; nobody gets more than wanted, and what is not wanted is divided again. */
+function shareOut(wanted: readonly number[], shares: readonly number[], room: number): number[] {
+  const granted = wanted.map(() => 0)
+  let open = wanted.map((_, i) => i)
+  let left = room
+  while (open.length > 0) {
+    const total = open.reduce((sum, i) => sum + (shares[i] as number), 0)
+    const content = open.filter((i) => (wanted[i] as number) <= (left * (shares[i] as number)) / total)
+    if (content.length === 0) {
+      for (const i of open) granted[i] = Math.floor((left * (shares[i] as number)) / total)
+      break
     }
-    for (const i of satisfied) {
-      given[i] = needs[i] as number
-      open.delete(i)
+    for (const i of content) {
+      granted[i] = wanted[i] as number
+      left -= wanted[i] as number
     }
-    left -= satisfied.reduce((sum, i) => sum + (needs[i] as number), 0)
+    open = open.filter((i) => !content.includes(i))
   }
-  return given
+  return granted
 }
 
-function fitSection({ heading, items }: Section, room: number): string[] {
-  const lines = items.map(shorten)
-  if (textBytes([heading, ...lines]) <= room) return [heading, ...lines]
-  const kept: string[] = []
-  let used = byteLength(heading) + 1
-  for (const line of lines) {
-    const rest = more(lines.length - kept.length - 1)
-    if (used + byteLength(line) + 1 + (rest === '' ? 0 : byteLength(rest) + 1) > room) break
-    kept.push(line)
-    used += byteLength(line) + 1
+/** Heading and as many lines as fit, each after a line feed; the last one says what is left out, where there is room. */
+function render(section: Section, room: number): string {
+  const heading = `\n\n## ${section.heading}`
+  const { lines } = section
+  let used = byteLength(heading)
+  if (used > room) return ''
+  let shown = 0
+  while (shown < lines.length) {
+    const next = used + 1 + byteLength(lines[shown] as string)
+    const rest = lines.slice(shown + 1)
+    const tail = rest.length > 0 ? 1 + byteLength(section.leftOut(rest)) : 0
+    // A line is shown when what comes after it fits too, or can at least be told.
+    if (next + tail > room && next + sizeOf(rest) > room) break
+    used = next
+    shown += 1
   }
-  const left = lines.length - kept.length
-  // A first item that does not fit whole is worth more than the count of those that are left out.
-  if (kept.length === 0) {
-    const space = room - used - 1
-    return space >= 40 ? [heading, clamp(lines[0] as string, space)] : []
-  }
-  return [heading, ...kept, more(left)]
+  if (shown === lines.length) return [heading, ...lines].join('\n')
+  const note = section.leftOut(lines.slice(shown))
+  if (used + 1 + byteLength(note) <= room) return [heading, ...lines.slice(0, shown), note].join('\n')
+  // A heading alone says nothing.
+  return shown === 0 ? '' : [heading, ...lines.slice(0, shown)].join('\n')
 }
 
-const more = (count: number): string => (count > 0 ? `- (${count} more)` : '')
+const sizeOf = (lines: readonly string[]): number => lines.reduce((sum, line) => sum + 1 + byteLength(line), 0)
 
-function clamp(text: string, maxBytes: number): string {
-  if (byteLength(text) <= maxBytes) return text
-  const mark = '...'
-  return maxBytes < 8 ? headBytes(text, maxBytes) : headBytes(text, maxBytes - mark.length).trimEnd() + mark
+function contextSection(context: string | null): Section {
+  const lines = (context ?? '')
+    .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/u)
+    .map((line) => clean(stripControls(line).replaceAll('\t', '  '), false))
+    .filter((line, i, all) => line !== '' || (i > 0 && all[i - 1] !== ''))
+  while (lines[0] === '') lines.shift()
+  while (lines.at(-1) === '') lines.pop()
+  return {
+    heading: 'Active context',
+    // A long line goes on in the next one, so that a budget can end between them.
+    lines: lines.flatMap((line) => split(line, 200)).map((line) => (line === '' ? '>' : `> ${line}`)),
+    share: 35,
+    leftOut: (rest) =>
+      `> [${plural(rest.length, 'line')} and ${plural(
+        rest.reduce((sum, line) => sum + byteLength(line) - 2, 0),
+        'byte',
+      )} left out]`,
+  }
+}
+
+function split(line: string, maxBytes: number): string[] {
+  const parts: string[] = []
+  let rest = line
+  while (byteLength(rest) > maxBytes) {
+    const head = headBytes(rest, maxBytes)
+    const space = head.lastIndexOf(' ')
+    const part = space > head.length / 2 ? head.slice(0, space + 1) : head
+    parts.push(part.trimEnd())
+    rest = rest.slice(part.length)
+  }
+  return [...parts, rest]
+}
+
+function notesSection(notes: readonly Note[]): Section {
+  return {
+    heading: 'Notes',
+    lines: rankNotes(notes).map(({ category, text }) => item(`[${clean(category)}] ${clean(text)}`)),
+    share: 25,
+    leftOut: (rest) => `- ${plural(rest.length, 'more note')} left out`,
+  }
+}
+
+function runsSection(runs: readonly RunRecord[]): Section {
+  const ended = runs.filter(({ state }) => state !== 'running')
+  const failing = ended.filter(isFailing)
+  const leftOut = (lines: readonly string[]): string => `- ${plural(lines.length, 'more run')} left out`
+  return {
+    heading: 'Recent runs',
+    lines: [...failing, ...ended.filter((run) => !isFailing(run))].map((run) => runItem(endOf(run), run)),
+    share: 30,
+    leftOut,
+  }
+}
+
+function runningSection(running: readonly RunRecord[]): Section {
+  return {
+    heading: 'Running',
+    lines: running.map((run) => runItem(`since ${clean(run.startedAt)}`, run)),
+    share: 10,
+    leftOut: (rest) => `- ${rest.length} more running`,
+  }
+}
+
+/** Each part has a bound of its own, so that a long command does not hide what it was for. */
+function runItem(label: string, run: RunRecord): string {
+  const purpose = clean(run.purpose ?? '')
+  const facts = [`run ${clean(run.id)}`, run.durationMs === null ? '' : formatDuration(run.durationMs), purpose === '' ? '' : `for: ${clampLine(purpose, 120)}`]
+  return item(`${label}: ${clampLine(clean(run.command), 140)} (${facts.filter((fact) => fact !== '').join(', ')})`)
+}
+
+function endOf({ state, outcome, error }: RunRecord): string {
+  if (state === 'failed') return clampLine(`did not start${error ? ` (${clean(error.message)})` : ''}`, 100)
+  if (state === 'interrupted') return 'interrupted'
+  switch (outcome?.kind) {
+    case undefined:
+      return 'end unknown'
+    case 'exited':
+      return outcome.exitCode === 0 ? 'ok' : `exit ${outcome.exitCode ?? 'unknown'}`
+    case 'signaled':
+      return `signal ${clean(outcome.signal ?? 'unknown')}`
+    case 'timed_out':
+      return outcome.limit === 'idle' ? 'timed out without output' : 'timed out'
+    case 'canceled':
+      return 'canceled'
+    case 'lost':
+      return 'contact lost'
+  }
+}
+
+const item = (text: string): string => `- ${clampLine(text, maxItemBytes)}`
+
+/** Text of others on one line, well-formed, and with nothing that turns the order of what a person sees. */
+function clean(text: string, folded = true): string {
+  const line = (folded ? oneLine(text) : text.trimEnd()).replace(/\p{Surrogate}/gu, '\ufffd')
+  return line.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
 }
