@@ -182,7 +182,7 @@ describe('the report', () => {
     ]
     for (const file of wrong) {
       const problems = (await problemsOf(undefined, file)).join('\n')
-      expect(problems).toContain('API_TOKEN'.slice(0, file.env.pass ? 0 : undefined))
+      expect(problems).toContain('env.')
       expect(problems).not.toContain(secret)
     }
   })

@@ -37,7 +37,7 @@ const durationForm = /^\d{1,15}(\.\d{1,9})?(ms|s|m|h|d)$/
 const sizeForm = /^\d{1,15}(\.\d{1,9})?\s*([kKmMgG]([iI]?[bB])?|[bB])?$/
 
 interface Facts {
-  readonly description: string
+  readonly description?: string
   readonly default?: unknown
   readonly examples?: readonly unknown[]
 }
@@ -57,8 +57,8 @@ const parsed = (parse: (field: string, text: string) => number, least: number, m
     return NEVER
   })
 
-function durationText(accepted: string) {
-  return pipe(string(accepted), regex(durationForm, accepted), parsed(parseDuration, 1, longestMs, accepted))
+function durationText(accepted: string, facts?: Facts) {
+  return pipe(string(accepted), regex(durationForm, accepted), about({ ...facts }), parsed(parseDuration, 1, longestMs, accepted))
 }
 
 function durationOrNumber(accepted: string) {
@@ -90,10 +90,8 @@ function list<S extends GenericSchema>(item: S, accepted: string, facts: Facts) 
 
 const nameAccepted = 'a name of letters, digits and _, not beginning with a digit'
 const variableName = pipe(string(nameAccepted), regex(/^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$/, nameAccepted))
-const value = pipe(
-  string('text without NUL'),
-  check((text) => !text.includes('\0'), 'text without NUL'),
-)
+const withoutNul = <T extends string>(accepted: string) => check<T, string>((text) => !text.includes('\0'), accepted)
+const value = pipe(string('text without NUL'), withoutNul('text without NUL'))
 
 const globAccepted = 'a name in which * stands for any characters, like "INTERNAL_*"'
 const glob = pipe(string(globAccepted), regex(/^[^\s=]{1,256}$/, globAccepted))
@@ -116,7 +114,8 @@ const pattern = pipe(
 
 // A blank without a slash is far more often an argument than part of a name: "ruby -w" would be looked for as one program.
 const programAccepted = 'a program, or a list of a program and its arguments like ["ruby", "-w"]; the path of the script is put behind it'
-const program = pipe(string(programAccepted), regex(/^(?:[^\s\0]+|[^\0]*\/[^\0]*)$/, programAccepted))
+const program = pipe(string(programAccepted), regex(/^(?:\S+|.*\/.*)$/, programAccepted), withoutNul(programAccepted))
+const argument = pipe(string(programAccepted), withoutNul(programAccepted))
 const runtime = union(
   [
     pipe(
@@ -124,7 +123,7 @@ const runtime = union(
       rawTransform<string, string[]>(({ dataset }) => [dataset.value]),
     ),
     pipe(
-      array(pipe(string(programAccepted), regex(/^[^\0]*$/, programAccepted)), programAccepted),
+      array(argument, programAccepted),
       minLength(1, programAccepted),
       check(([first]) => first !== '', programAccepted),
     ),
@@ -216,10 +215,11 @@ export const configSchema = strictObject({
   }),
   retention: group('Which runs are kept; the oldest go first. A pinned run and one that goes on always stay.', {
     maxAge: optional(
-      pipe(
-        durationText('a duration like "90d" or "12h"'),
-        about({ description: 'Older runs are removed.', default: writtenDuration(retention.maxAgeMs), examples: ['90d'] }),
-      ),
+      durationText('a duration like "90d" or "12h"', {
+        description: 'Older runs are removed.',
+        default: writtenDuration(retention.maxAgeMs),
+        examples: ['90d'],
+      }),
     ),
     maxRuns: optional(
       pipe(
