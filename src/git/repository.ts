@@ -1,7 +1,7 @@
-import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 
-/** A git repository as its files tell of it; no git process is started. All paths are absolute. */
+/** A git repository as its files tell of it; no git process is started. All paths are absolute, without symbolic links. */
 export interface Repository {
   /** Top of this worktree; of a bare repository the repository itself. */
   readonly root: string
@@ -9,70 +9,124 @@ export interface Repository {
   readonly gitDir: string
   /** What all worktrees share: objects, refs, configuration. */
   readonly commonDir: string
-  /** Folder of the main checkout, beside whose `.git` the home of the project lives; the common folder where there is none. */
+  /**
+   * The same folder for every worktree of the repository: that of the main checkout, which holds `.git`; the common
+   * folder itself where it is bare or lies apart from its checkout.
+   */
   readonly mainRoot: string
 }
 
-const maxFileBytes = 4096
+// The files that link folders hold one path, and HEAD one ref.
+const maxLinkBytes = 16 * 1024
+const maxConfigBytes = 256 * 1024
 
-/** Finds the repository that holds a folder, like git does, up to the root of the file system. Damaged files count as none. */
+/**
+ * Finds the repository that holds a folder, like git does, up to the root of the file system. Undefined where there is
+ * none, and where a `.git` file leads nowhere: what lies above it is another repository. Never throws.
+ */
 export function findRepository(from: string): Repository | undefined {
-  let folder: string
-  try {
-    folder = realpathSync(from)
-  } catch {
-    return undefined
-  }
-  for (;;) {
-    const found = repositoryAt(folder)
-    if (found) return found
+  let folder = realFolder(from)
+  while (folder !== undefined) {
+    const dotGit = join(folder, '.git')
+    const link = readText(dotGit, maxLinkBytes)
+    if (link !== undefined) return linked(folder, link)
+    if (isGitFolder(dotGit)) return describe(folder, dotGit)
+    // A bare repository. Inside of a .git folder the repository is the one that the folder belongs to.
+    if (basename(folder) !== '.git' && isGitFolder(folder)) return describe(folder, folder)
     const parent = dirname(folder)
-    if (parent === folder) return undefined
-    folder = parent
+    folder = parent === folder ? undefined : parent
   }
+  return undefined
 }
 
-function repositoryAt(folder: string): Repository | undefined {
-  const dotGit = join(folder, '.git')
-  if (isFolder(dotGit)) return looksLikeGit(dotGit) ? describe(folder, dotGit) : undefined
-  const link = readStart(dotGit)?.match(/^gitdir: ([^\n\0]+)/)?.[1]
-  if (link) {
-    const gitDir = resolve(folder, link.trimEnd())
-    return looksLikeGit(gitDir) ? describe(folder, gitDir) : undefined
+/** The branch that is checked out, also before its first commit; or the short commit of a detached HEAD. Both null where HEAD cannot be understood. */
+export function headOf(gitDir: string): { readonly branch: string | null; readonly commit: string | null } {
+  const head = readText(join(gitDir, 'HEAD'), maxLinkBytes)?.trim() ?? ''
+  const branch = /^ref:\s*refs\/heads\/([^\s\p{Cc}~^:?*[\\]{1,1000})$/u.exec(head)?.[1]
+  // With reftables the branch is not in this file, and this stands in its place (git, reftable documentation).
+  if (branch !== undefined && branch !== '.invalid') return { branch, commit: null }
+  return { branch: null, commit: /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(head) ? head.slice(0, shortCommit) : null }
+}
+
+/** As long as git shows a commit in a small repository. */
+const shortCommit = 7
+
+/** The repository behind a `.git` file, as linked worktrees, submodules and separate git folders have it. */
+function linked(root: string, text: string): Repository | undefined {
+  const target = /^gitdir:\s*([^\r\n\0]+)/.exec(text)?.[1]?.trimEnd()
+  const gitDir = target ? realFolder(resolve(root, target)) : undefined
+  return gitDir !== undefined && isGitFolder(gitDir) ? describe(root, gitDir) : undefined
+}
+
+function describe(root: string, found: string): Repository | undefined {
+  const gitDir = realFolder(found)
+  if (gitDir === undefined) return undefined
+  const commonDir = commonOf(gitDir)
+  if (commonDir === undefined) return undefined
+  return { root, gitDir, commonDir, mainRoot: mainRootOf(commonDir) }
+}
+
+/** Depends on the common folder alone, so that all worktrees agree. */
+function mainRootOf(commonDir: string): string {
+  if (basename(commonDir) === '.git') return dirname(commonDir)
+  // A submodule keeps its state inside the repository above it, and says where its checkout is.
+  const worktree = coreWorktree(readText(join(commonDir, 'config'), maxConfigBytes) ?? '')
+  return (worktree === undefined ? undefined : realFolder(resolve(commonDir, worktree))) ?? commonDir
+}
+
+function coreWorktree(config: string): string | undefined {
+  let section = ''
+  for (const line of config.split('\n')) {
+    const heading = /^\s*\[([^\]]*)\]/.exec(line)
+    if (heading) section = (heading[1] as string).trim().toLowerCase()
+    const setting = section === 'core' ? /^\s*worktree\s*=\s*(.*)$/i.exec(line) : null
+    if (setting) return unquoted((setting[1] as string).trim())
   }
-  return looksLikeGit(folder) && isFolder(join(folder, 'objects')) ? describe(folder, folder) : undefined
+  return undefined
 }
 
-function describe(root: string, gitDir: string): Repository {
-  const common = readStart(join(gitDir, 'commondir'))?.trim()
-  const commonDir = common ? resolve(gitDir, common) : gitDir
-  // A submodule keeps its state in the repository above it, yet is a project of its own: its own folder is the main checkout.
-  const mainRoot = commonDir === gitDir ? root : basename(commonDir) === '.git' ? dirname(commonDir) : commonDir
-  return { root, gitDir, commonDir, mainRoot }
+function unquoted(value: string): string {
+  const inside = /^"(.*)"$/.exec(value)?.[1]
+  return inside === undefined ? value : inside.replace(/\\(.)/g, '$1')
 }
 
-const looksLikeGit = (folder: string): boolean => isFolder(folder) && readStart(join(folder, 'HEAD')) !== undefined
+/** Where the shared part is; of a linked worktree, what its `commondir` names. */
+function commonOf(gitDir: string): string | undefined {
+  const named = readText(join(gitDir, 'commondir'), maxLinkBytes)?.trim()
+  const commonDir = named ? realFolder(resolve(gitDir, named)) : gitDir
+  return commonDir !== undefined && isFolder(join(commonDir, 'objects')) && isFolder(join(commonDir, 'refs')) ? commonDir : undefined
+}
 
-/** The branch that is checked out, or the commit of a detached HEAD; both null where HEAD cannot be understood. */
-export function headOf(gitDir: string): { branch: string | null; commit: string | null } {
-  const head = readStart(join(gitDir, 'HEAD'))?.trim() ?? ''
-  const branch = /^ref: refs\/heads\/(.+)$/.exec(head)?.[1]
-  // A repository with reftables has this in place of a branch.
-  if (branch) return { branch: branch === '.invalid' ? null : branch, commit: null }
-  return { branch: null, commit: /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(head) ? head : null }
+function isGitFolder(folder: string): boolean {
+  return isFolder(folder) && readText(join(folder, 'HEAD'), maxLinkBytes) !== undefined && commonOf(folder) !== undefined
 }
 
 function isFolder(path: string): boolean {
-  return isAbsolute(path) && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
 }
 
-function readStart(path: string): string | undefined {
+function realFolder(path: string): string | undefined {
+  try {
+    const real = realpathSync(path)
+    return statSync(real).isDirectory() ? real : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The beginning of a regular file; undefined for everything else. A pipe in its place is not waited for. */
+function readText(path: string, maxBytes: number): string | undefined {
   let descriptor: number | undefined
   try {
     if (!statSync(path).isFile()) return undefined
-    descriptor = openSync(path, 'r')
-    const buffer = Buffer.alloc(maxFileBytes)
-    return buffer.toString('utf8', 0, readSync(descriptor, buffer))
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const { size } = fstatSync(descriptor)
+    const buffer = Buffer.alloc(Math.min(size, maxBytes))
+    return buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, buffer.length, 0))
   } catch {
     return undefined
   } finally {
