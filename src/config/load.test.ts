@@ -308,6 +308,7 @@ describe('a project that is not trusted', () => {
     const loaded = await load({ limits: { timeoutMs: '5h', idleTimeoutMs: '2h', graceMs: '3h' } }, { limits: { maxTimeoutMs: '1h' } })
     expect(loaded.settings.limits).toMatchObject({ timeoutMs: 3_600_000, idleTimeoutMs: 3_600_000, graceMs: 3_600_000 })
     expect(sourceOf(loaded, 'limits.graceMs')).toEqual({ key: 'limits.graceMs', value: '1h', source: `${projectFile}, cut by limits.maxTimeoutMs` })
+    expect(sourceOf(await load({ limits: { maxTimeoutMs: '1m' } }), 'limits.timeoutMs')).toEqual({ key: 'limits.timeoutMs', value: '1m', source: 'default' })
   })
 })
 

@@ -10,7 +10,7 @@ type Source = LoadedConfig['sources'][number]
 export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 'files'> {
   const sources: Source[] = []
   const say = (key: string, value: unknown, from: readonly ConfigLayer[], note = ''): void => {
-    sources.push({ key, value, source: from.length === 0 ? `default${note}` : `${from.map(({ path }) => path).join(', ')}${note}` })
+    sources.push({ key, value, source: from.length === 0 ? 'default' : `${from.map(({ path }) => path).join(', ')}${note}` })
   }
   const single = <T>(key: string, fallback: T, of: (config: ConfigFile) => T | undefined, write: (value: T) => unknown = (value) => value): T => {
     const layer = layers.findLast(({ config }) => of(config) !== undefined)
