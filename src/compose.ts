@@ -65,6 +65,8 @@ export async function openApp(options: OpenOptions): Promise<App> {
     masking: createMasking({ secrets: secretsOf(env, config.settings.mask.names), patterns: settings.mask.patterns }),
     machine: localMachine({ holder: { argv: [process.execPath, programPath(), '__hold'], env } }),
     version,
+    // The command line is gone after every command; what it starts and leaves behind is meant to stay.
+    endLeftoversOnClose: options.surface !== 'cli',
     openSession: async () => hostBackend.open({ root, pipes: await canMakePipes() }, new AbortController().signal),
     branchOf(folder) {
       const found = folder === root ? repository : findRepository(folder)

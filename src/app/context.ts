@@ -21,6 +21,8 @@ export interface AppContext {
   readonly masking: Masking
   readonly machine: Machine
   readonly version: string
+  /** Whether processes that runs of this process left behind end with it. */
+  readonly endLeftoversOnClose: boolean
   openSession(): Promise<Session>
   /** The branch of the repository that holds the folder, or null. */
   branchOf(folder: string): string | null

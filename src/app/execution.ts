@@ -3,7 +3,8 @@ import type { Session } from '../core/backend.ts'
 import type { ExecutionPlan, ResolvedCommand } from '../core/command.ts'
 import { failure, type HoldfastError, toHoldfastError } from '../core/errors.ts'
 import { resolveLimits } from '../core/limits.ts'
-import { emptyTotals, type RunRecord } from '../core/run.ts'
+import { emptyTotals, type ProcessIdentity, type RunRecord } from '../core/run.ts'
+import { pause, systemClock } from '../engine/clock.ts'
 import { type Execution, execute } from '../engine/execute.ts'
 import type { Masker } from '../engine/redact.ts'
 import { type ExecCall, type ExecInput, type StopSignal, stopSignals } from './api.ts'
@@ -16,6 +17,8 @@ import { newRunId, type RunFolder, readRecord } from './run-folder.ts'
 
 /** How often a request of another process to stop a run is looked for. */
 const stopPollMs = 150
+/** What a command gets to end when this process closes; a longer grace of its own does not count then. */
+const closeGraceMs = 1_500
 const markVariable = 'HOLDFAST_RUN'
 
 /** The runs that this process holds, from before their start to after their end. */
@@ -38,6 +41,9 @@ interface Prepared {
 
 export function createExecutions(context: AppContext): Executions {
   const active = new Map<string, ActiveRun>()
+  /** Runs of this process that ended by themselves and left processes behind. */
+  const leaving = new Map<string, ProcessIdentity | null>()
+  const hurry = new AbortController()
   let session: Promise<Session> | undefined
   let closed = false
 
@@ -69,9 +75,11 @@ export function createExecutions(context: AppContext): Executions {
     const folder = context.records.folder(id)
     const first = firstRecord(context, id, prepared, input.purpose)
     const warnings = [...context.home.warnings, ...(await context.records.begin(first))]
-    if (call.signal?.aborted) return over(first, { outcome: { kind: 'canceled', exitCode: null, signal: null, limit: null } }, warnings)
+    const canceled = { outcome: { kind: 'canceled', exitCode: null, signal: null, limit: null } } as const
     session ??= context.openSession()
     try {
+      await session
+      if (call.signal?.aborted || closed) return over(first, canceled, warnings)
       const command: ResolvedCommand = {
         argv: prepared.program.prepare(folder.path),
         cwd: prepared.cwd,
@@ -112,6 +120,7 @@ export function createExecutions(context: AppContext): Executions {
       plan: { ...prepared.plan, command },
       logs: { stdout: folder.stdout, stderr: folder.stderr, maxBytes: prepared.plan.limits.maxOutputBytes },
       signal: controller.signal,
+      hurry: hurry.signal,
       onOutput: call.onOutput,
     }).catch((error: unknown) => {
       forget()
@@ -144,6 +153,7 @@ export function createExecutions(context: AppContext): Executions {
       notes.push(`secrets in the output could not be noted: ${toHoldfastError(error).message}`)
     }
     const { masker } = prepared
+    if (end.leftovers.length > 0) leaving.set(started.id, started.process)
     const record: RunRecord = {
       ...started,
       state: 'ended',
@@ -160,6 +170,10 @@ export function createExecutions(context: AppContext): Executions {
     return { record, warnings: merge(before, await context.records.replace(record)) }
   }
 
+  function endAll(left: ReadonlyMap<string, ProcessIdentity | null>): Promise<unknown>[] {
+    return [...left].map(([id, first]) => context.machine.endTree(id, first, 'SIGTERM', closeGraceMs))
+  }
+
   return {
     begin,
     find: (id) => active.get(id),
@@ -167,7 +181,10 @@ export function createExecutions(context: AppContext): Executions {
       closed = true
       const runs = [...active.values()]
       for (const run of runs) run.cancel()
-      await Promise.all(runs.map((run) => run.finished))
+      const over = new AbortController()
+      void pause(systemClock, closeGraceMs, over.signal).then(() => hurry.abort())
+      await Promise.all([...runs.map((run) => run.finished), ...(context.endLeftoversOnClose ? endAll(leaving) : [])])
+      over.abort()
       await (await session?.catch(() => undefined))?.close()
     },
   }

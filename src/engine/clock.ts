@@ -58,16 +58,16 @@ export function whenIdle(clock: Clock, ms: number, call: (silentMs: number) => v
   }
 }
 
-/** Resolves after `ms`, or as soon as the signal aborts. */
-export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after `ms`, or as soon as one of the signals aborts. */
+export function pause(clock: Clock, ms: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
   return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
+    if (signals.some((signal) => signal?.aborted)) return resolve()
     const done = (): void => {
       cancel()
-      signal?.removeEventListener('abort', done)
+      for (const signal of signals) signal?.removeEventListener('abort', done)
       resolve()
     }
     const cancel = clock.after(ms, done)
-    signal?.addEventListener('abort', done, { once: true })
+    for (const signal of signals) signal?.addEventListener('abort', done, { once: true })
   })
 }

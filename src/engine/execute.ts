@@ -20,6 +20,8 @@ export interface ExecuteRequest {
   readonly plan: ExecutionPlan
   readonly logs: LogPlan
   readonly signal?: AbortSignal | undefined
+  /** When it aborts, a command that is being ended gets no further grace. */
+  readonly hurry?: AbortSignal | undefined
   /** Gets what is printed until the run is settled; may throw or be slow without harm. */
   readonly onOutput?: ((chunk: Delivery) => void) | undefined
   readonly clock?: Clock | undefined
@@ -63,7 +65,7 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
   const outputEnded = new Promise<void>((resolve) => {
     outputOver = resolve
   })
-  const watching = watch({ running, limits: plan.limits, leftovers: plan.leftovers, signal, clock, outputEnded })
+  const watching = watch({ running, limits: plan.limits, leftovers: plan.leftovers, signal, hurry: request.hurry, clock, outputEnded })
   const pumped = pump()
 
   async function pump(): Promise<void> {

@@ -40,6 +40,8 @@ export interface WatchRequest {
   readonly limits: Limits
   readonly leftovers: 'report' | 'kill'
   readonly signal: AbortSignal | undefined
+  /** When it aborts, no grace is waited for any longer: whoever holds the run has to go. */
+  readonly hurry?: AbortSignal | undefined
   readonly clock: Clock
   /** Resolves when the output has ended: no process holds a stream any more. */
   readonly outputEnded: Promise<void>
@@ -111,16 +113,18 @@ export function watch(request: WatchRequest): Watch {
 }
 
 // The tree is looked at after the drain: what is about to end anyway is not left behind.
-async function afterExit({ running, leftovers, limits, clock }: WatchRequest, notes: string[], drained: () => Promise<void>): Promise<Omit<Ending, 'notes'>> {
+async function afterExit(request: WatchRequest, notes: string[], drained: () => Promise<void>): Promise<Omit<Ending, 'notes'>> {
+  const { running, clock } = request
   const status = await statusWithin(running, clock, 0)
   await drained()
   let left = (await treeOf(running, notes)) ?? []
-  if (left.length > 0 && leftovers === 'kill') left = await kill(running, limits, clock, notes)
+  if (left.length > 0 && request.leftovers === 'kill') left = await kill(request, notes)
   return { cut: undefined, status, leftovers: left }
 }
 
-async function endTree({ running, limits, clock, signal }: WatchRequest, cut: Cut, notes: string[]): Promise<Omit<Ending, 'notes'>> {
-  const leftovers = await kill(running, limits, clock, notes, politeSignal(signal))
+async function endTree(request: WatchRequest, cut: Cut, notes: string[]): Promise<Omit<Ending, 'notes'>> {
+  const { running, clock } = request
+  const leftovers = await kill(request, notes, politeSignal(request.signal))
   return { cut, status: await statusWithin(running, clock, leftovers.length > 0 ? 0 : killConfirmMs), leftovers }
 }
 
@@ -131,9 +135,9 @@ function politeSignal(signal: AbortSignal | undefined): NodeJS.Signals | undefin
 }
 
 /** TERM to the tree, grace, KILL, confirm. Resolves to what is still alive then: nothing, unless it could not be ended. */
-async function kill(running: Running, limits: Limits, clock: Clock, notes: string[], first: NodeJS.Signals = 'SIGTERM'): Promise<readonly Leftover[]> {
+async function kill({ running, limits, clock, hurry }: WatchRequest, notes: string[], first: NodeJS.Signals = 'SIGTERM'): Promise<readonly Leftover[]> {
   await send(running, first, notes)
-  if (await goneBy(running, clock, clock.now() + limits.graceMs, notes)) return []
+  if (await goneBy(running, clock, clock.now() + limits.graceMs, notes, hurry)) return []
   const deadline = clock.now() + killConfirmMs
   for (;;) {
     // Again and again: a tree that forks while it is being ended gets away from a single round.
@@ -146,15 +150,15 @@ async function kill(running: Running, limits: Limits, clock: Clock, notes: strin
   return left
 }
 
-/** Waits until the first process and its whole tree are gone; false at the deadline. */
-async function goneBy(running: Running, clock: Clock, deadline: number, notes: string[]): Promise<boolean> {
+/** Waits until the first process and its whole tree are gone; false at the deadline, or as soon as `hurry` aborts. */
+async function goneBy(running: Running, clock: Clock, deadline: number, notes: string[], hurry?: AbortSignal): Promise<boolean> {
   for (let wait = 5; ; wait = Math.min(wait * 2, 100)) {
-    const left = deadline - clock.now()
-    const ended = await endedWithin(running, clock, Math.max(0, left))
+    const left = hurry?.aborted ? 0 : deadline - clock.now()
+    const ended = await endedWithin(running, clock, Math.max(0, left), hurry)
     // A tree that cannot be looked at is not known to be gone.
     if (ended && (await treeOf(running, notes))?.length === 0) return true
-    if (clock.now() >= deadline) return false
-    await pause(clock, Math.min(wait, Math.max(0, deadline - clock.now())))
+    if (clock.now() >= deadline || hurry?.aborted) return false
+    await pause(clock, Math.min(wait, Math.max(0, deadline - clock.now())), hurry)
   }
 }
 
@@ -175,16 +179,18 @@ function noteOnce(notes: string[], note: string): void {
   if (!notes.includes(note)) notes.push(note)
 }
 
-async function endedWithin(running: Running, clock: Clock, ms: number): Promise<boolean> {
-  return race(
-    running.ended.then(
-      () => true,
-      () => true,
-    ),
-    clock,
-    ms,
-    false,
+async function endedWithin(running: Running, clock: Clock, ms: number, hurry?: AbortSignal): Promise<boolean> {
+  const over = new AbortController()
+  const ended = running.ended.then(
+    () => true,
+    () => true,
   )
+  const late = pause(clock, ms, over.signal, hurry).then(() => false)
+  try {
+    return await Promise.race([ended, late])
+  } finally {
+    over.abort()
+  }
 }
 
 function statusWithin(running: Running, clock: Clock, ms: number): Promise<ExitStatus | undefined> {
