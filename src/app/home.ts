@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { failure } from '../core/errors.ts'
+import { dirname, join } from 'node:path'
+import { errnoOf, failure } from '../core/errors.ts'
 
 /** The folder where everything of a project is kept, shared by all its worktrees. */
 export interface Home {
@@ -24,13 +24,18 @@ export interface HomePlace {
   readonly state: string
 }
 
-/** Where the home is, without making it. */
+/** Where the home is, without making it. A place that cannot be written to is not used, and that is said. */
 export function homePath({ override, project, state }: HomePlace): { path: string; warnings: string[] } {
-  if (override) return { path: override, warnings: [] }
-  const path = join(project, '.holdfast')
-  if (existsSync(path) ? canWrite(path) : canWrite(project)) return { path, warnings: [] }
-  const fallback = join(state, 'holdfast', createHash('sha256').update(project).digest('hex').slice(0, 16))
-  return { path: fallback, warnings: [`${project} cannot be written to; runs are kept in ${fallback}`] }
+  const wanted = override ?? join(project, '.holdfast')
+  if (existsSync(wanted) ? canWrite(wanted) : override ? canWrite(nearestFolder(override)) : canWrite(project)) return { path: wanted, warnings: [] }
+  const path = join(state, 'holdfast', createHash('sha256').update(wanted).digest('hex').slice(0, 16))
+  return { path, warnings: [`${override ?? project} cannot be written to; runs are kept in ${path}`] }
+}
+
+function nearestFolder(path: string): string {
+  let folder = path
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  return folder
 }
 
 export function describeHome(place: HomePlace): Home {
@@ -56,11 +61,24 @@ export function makeHome(home: Home, place: HomePlace): void {
     if (!place.override && home.path === join(place.project, '.holdfast') && !existsSync(place.project)) {
       throw failure('root_missing', { root: place.project })
     }
-    mkdirSync(home.path, { recursive: true, mode: 0o700 })
-    mkdirSync(home.runs, { recursive: true, mode: 0o700 })
+    makeFolder(home.path)
+    makeFolder(home.runs)
     writeFileSync(join(home.path, '.gitignore'), '*\n', { mode: 0o600 })
   } catch (error) {
     throw failure('home_unusable', { path: home.path, why: error instanceof Error ? error.message : String(error) }, error)
+  }
+}
+
+// Node's own recursive mkdir never comes back where a folder exists in which nothing can be made, as in /proc.
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return
+    const parent = dirname(path)
+    if (errnoOf(error) !== 'ENOENT' || parent === path || existsSync(parent)) throw error
+    makeFolder(parent)
+    mkdirSync(path, { mode: 0o700 })
   }
 }
 

@@ -2,7 +2,7 @@ import { type StreamName, streamNames } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import { compileRegex } from '../core/query.ts'
 import type { RunRecord } from '../core/run.ts'
-import { byteLength, clampLine, cleanLine } from '../core/text.ts'
+import { byteLength, clampLine, cleanLine, splitLines } from '../core/text.ts'
 import { findPieces, type LogPiece, readBlocks, readRange } from '../engine/log-reader.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { OutputInput, OutputLine, OutputResult } from './api.ts'
@@ -47,6 +47,7 @@ export function readOutput(context: AppContext, record: RunRecord, input: Output
   const lines: OutputLine[] = []
   let bytes = 0
   let next: string | null = null
+  let truncated = false
   for (const stream of streams) {
     const pieces = piecesOf(context, record, stream)
     if (record[stream].bytes > 0 && pieces.length === 0 && record.state !== 'running') throw failure('output_missing', { run: record.id, stream })
@@ -57,15 +58,22 @@ export function readOutput(context: AppContext, record: RunRecord, input: Output
       const text = clampLine(line.text, maxLineBytes)
       const size = byteLength(text) + 1
       if (bytes + size > maxBytes) {
-        next = `${line.line}-`
+        next = continuation(line, input.bytes === undefined ? lines.at(-1) : undefined)
+        truncated = true
         break
       }
       bytes += size
       lines.push({ ...line, text })
     }
-    if (next) break
+    if (truncated) break
   }
-  return { id: record.id, state: record.state, lines, text: lines.map(({ text }) => `${text}\n`).join(''), truncated: next !== null, next }
+  return { id: record.id, state: record.state, lines, text: lines.map(({ text }) => `${text}\n`).join(''), truncated, next }
+}
+
+/** The lines to ask for next. A note of ours has no number, so the line before it says where to go on. A byte range is asked for anew. */
+function continuation(line: OutputLine, before: OutputLine | undefined): string | null {
+  if (line.line > 0) return `${line.line}-`
+  return before && before.line > 0 && before.stream === line.stream ? `${before.line + 1}-` : null
 }
 
 export function piecesOf(context: AppContext, record: RunRecord, stream: StreamName): LogPiece[] {
@@ -101,5 +109,5 @@ function missing(stream: StreamName, from: number, to: number): OutputLine {
 function* selectBytes(record: RunRecord, stream: StreamName, pieces: readonly LogPiece[], bytes: string, masker: Masker): Generator<OutputLine> {
   const span = parseSpan('bytes', bytes, record[stream].bytes, 0)
   const text = masker.mask(readRange(pieces, span.from, span.to + 1, maxRangeBytes).toString('utf8'))
-  for (const line of text.split('\n')) yield { stream, line: 0, text: cleanLine(line) }
+  for (const line of splitLines(text)) yield { stream, line: 0, text: cleanLine(line) }
 }
