@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,7 @@ import { openRecords } from './app/records.ts'
 import type { AppSettings } from './app/settings.ts'
 import { hostBackend } from './backends/host/backend.ts'
 import { type LoadedConfig, loadConfig, personConfigPath } from './config/load.ts'
-import { failure } from './core/errors.ts'
+import { failure, HoldfastError } from './core/errors.ts'
 import { mcpTimeoutMs } from './core/limits.ts'
 import { nameMatcher, secretsOf } from './core/secret-names.ts'
 import { version } from './core/version.ts'
@@ -46,6 +46,7 @@ export async function openApp(options: OpenOptions): Promise<App> {
     override: env.HOLDFAST_HOME ? resolve(env.HOLDFAST_HOME) : undefined,
     project: repository?.mainRoot ?? root,
     state: env.XDG_STATE_HOME || join(env.HOME || homedir(), '.local', 'state'),
+    temporary: join(env.TMPDIR || '/tmp', `holdfast-${process.getuid?.() ?? 0}`),
   }
   const home = describeHome(place)
   const config = await loadConfig({
@@ -93,10 +94,17 @@ function toSettings({ settings, sources, disabledBy }: LoadedConfig, surface: Op
   }
 }
 
+const maxConfigBytes = 4 * 1024 * 1024
+
 function readIfThere(path: string): string | undefined {
   try {
+    // A repository may name anything as its configuration: a device or a pipe would never end.
+    const found = statSync(path)
+    if (!found.isFile() || found.size > maxConfigBytes)
+      throw failure('file_unreadable', { path, why: `it is no regular file of at most ${maxConfigBytes} bytes` })
     return readFileSync(path, 'utf8')
   } catch (error) {
+    if (error instanceof HoldfastError) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined
     throw failure('file_unreadable', { path, why: (error as Error).message }, error)
   }
