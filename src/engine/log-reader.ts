@@ -65,7 +65,8 @@ function findSegments(path: string, names: readonly string[]): LogPiece[] {
     const match = /^(\d+)\.(\d+)$/.exec(name)
     if (!match) continue
     const file = `${path}.${name}`
-    pieces.push({ path: file, position: 0, length: sizeOf(file) ?? 0, offset: Number(match[1]), linesBefore: Number(match[2]) })
+    const length = sizeOf(file) ?? 0
+    if (length > 0) pieces.push({ path: file, position: 0, length, offset: Number(match[1]), linesBefore: Number(match[2]) })
   }
   return pieces.sort((a, b) => a.offset - b.offset)
 }
@@ -157,14 +158,17 @@ export function* readBlocks(pieces: readonly LogPiece[], fromLine = 1): Generato
   let afterGap = false
   for (const piece of pieces) {
     if (piece.offset !== expected) {
-      if (rest.length > 0 && firstLine >= fromLine) yield { firstLine, text: decode(trimEnd(rest)), startsInside: inside }
+      const whole = trimEnd(rest)
+      if (whole.length > 0 && firstLine >= fromLine) yield { firstLine, text: decode(whole), startsInside: inside }
       rest = Buffer.alloc(0)
       firstLine = piece.linesBefore + 1
       inside = true
       afterGap = true
     }
-    expected = end(piece)
+    // Counted by what is really there: the oldest segment may be dropped while this reads.
+    expected = piece.offset
     for (const chunk of readChunks(piece)) {
+      expected += chunk.length
       const bytes = Buffer.concat([rest, afterGap ? trimStart(chunk) : chunk])
       afterGap = false
       let cut = bytes.lastIndexOf(10) + 1

@@ -98,7 +98,7 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
       return segment
     } catch (error) {
       fail(error)
-      lostFrom = { offset: bytes, lines: lineFeeds }
+      lostFrom = segments.length > 0 ? { offset: bytes, lines: lineFeeds } : { offset: headKept, lines: headLines }
       return undefined
     }
   }
@@ -133,6 +133,13 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
   }
 
   // Between head and tail; where nothing is missing there, what could not be written at the end.
+  // Of a chunk that is larger than the whole tail only the end would stay: the rest is not written first.
+  function skip(chunk: Uint8Array): number {
+    if (headKept < headBytes || chunk.length <= segmentBytes * segmentCount) return 0
+    for (const segment of segments.splice(0)) drop(segment)
+    return chunk.length - segmentBytes * (segmentCount - 1)
+  }
+
   function gap(): Gap | null {
     const first = segments[0]
     if (first && hasGap()) return toGap(headKept, first.offset - headKept, first.linesBefore - headLines)
@@ -219,7 +226,7 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
       remember(chunk)
       for (let rest = chunk; rest.length > 0; ) {
         // A disk that refused once would leave holes in the middle: from then on bytes are counted, not kept.
-        const taken = failed ? rest.length : keep(rest)
+        const taken = failed ? rest.length : skip(rest) || keep(rest)
         lineFeeds += countLineFeeds(rest, 0, taken)
         bytes += taken
         rest = rest.subarray(taken)
