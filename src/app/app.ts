@@ -18,11 +18,13 @@ import { makeHome } from './home.ts'
 import { readOutput } from './reading.ts'
 import { toResult, toSummary } from './results.ts'
 import { newRunId } from './run-folder.ts'
-import { indexPending, indexRun, searchRuns } from './search.ts'
+import { indexPending, indexRuns, searchRuns } from './search.ts'
 
 const defaultRuns = 20
 const maxListed = 200
 const maxSnapshotBytes = 2048
+/** Runs wait so long for others to be indexed with them, so that a burst of short ones is not held up by it. */
+const indexAfterMs = 250
 /** What a run that other programs hold may take to end when this process closes. */
 const closeMs = 4_000
 
@@ -30,6 +32,9 @@ const closeMs = 4_000
 export function createApp(context: AppContext): App {
   const executions = createExecutions(context)
   const background = new Set<Promise<unknown>>()
+  /** Runs that are over and not in the index yet. */
+  const ended: RunRecord[] = []
+  let indexing: NodeJS.Timeout | undefined
   let seen: Promise<void> | undefined
 
   /** Runs whose holder died are told as such before anybody looks at the history. */
@@ -57,10 +62,17 @@ export function createApp(context: AppContext): App {
 
   function indexWhenOver(run: ActiveRun): void {
     later(async () => {
-      const { record } = await run.finished
-      await indexRun(context, record)
-      await collectWhenDue(context)
+      ended.push((await run.finished).record)
+      indexing ??= setTimeout(() => later(indexEnded), indexAfterMs).unref()
     })
+  }
+
+  async function indexEnded(): Promise<void> {
+    clearTimeout(indexing)
+    indexing = undefined
+    if (ended.length === 0) return
+    await indexRuns(context, ended.splice(0))
+    await collectWhenDue(context)
   }
 
   async function exec(input: ExecInput, call: ExecCall = {}): Promise<RunResult> {
@@ -182,7 +194,9 @@ export function createApp(context: AppContext): App {
     },
     async search(input) {
       await history()
-      await indexPending(context, 200).catch(() => {})
+      await indexEnded()
+        .then(() => indexPending(context, 200))
+        .catch(() => {})
       const result = await searchRuns(context, input)
       return { ...result, warnings: [...result.warnings, ...(await context.records.warnings())] }
     },
@@ -224,7 +238,11 @@ export function createApp(context: AppContext): App {
     config: async () => context.explainConfig(),
     async close() {
       await within(
-        executions.close().then(() => Promise.all(background)),
+        executions
+          .close()
+          .then(() => Promise.all(background))
+          .then(indexEnded)
+          .catch(() => {}),
         closeMs,
       )
       await context.records.close()

@@ -1,5 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs'
-import { realpath } from 'node:fs/promises'
+import { realpathSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { displayArgv } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
@@ -95,7 +94,8 @@ export function resolveProgram(input: Pick<ExecInput, 'argv' | 'script' | 'runti
 export async function resolveCwd(root: string, base: string, cwd: string | undefined): Promise<string> {
   if (cwd?.includes('\0')) throw failure('invalid', { field: 'cwd', value: cwd, accepted: 'a path without NUL' })
   const asked = fromRoot(base, cwd ?? '.')
-  const [realRoot, real] = await Promise.all([realOr(root), realOr(asked)])
+  const realRoot = realOr(root)
+  const real = asked === root ? realRoot : realOr(asked)
   if (realRoot === undefined) throw failure('cwd_missing', { cwd: root })
   if (real === undefined) {
     // What does not exist cannot be followed; a path that leads out by its text is refused as such.
@@ -107,6 +107,11 @@ export async function resolveCwd(root: string, base: string, cwd: string | undef
   return real
 }
 
-async function realOr(path: string): Promise<string | undefined> {
-  return realpath(path).catch(() => undefined)
+// Not in a thread of the pool: on a busy machine the way there and back takes longer than the look itself.
+function realOr(path: string): string | undefined {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    return undefined
+  }
 }

@@ -145,8 +145,23 @@ const isPlain = (text: string): boolean => !/[^\t\n\r -~]/.test(text)
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII begins with the control characters
 const isAscii = (text: string): boolean => !/[^\u0000-\u007f]/.test(text)
 
-/** Makes the output of an ended run findable: its purpose, its command, and both streams, of long ones their beginning and end. */
-export async function indexRun(context: AppContext, record: RunRecord): Promise<void> {
+/** What indexing may keep this process from anything else for, about. */
+const indexTurnMs = 10
+
+/** Makes the output of ended runs findable. Those of one turn go to the store together. */
+export async function indexRuns(context: AppContext, records: readonly RunRecord[]): Promise<void> {
+  for (let at = 0; at < records.length; ) {
+    const until = performance.now() + indexTurnMs
+    const writes: Promise<void>[] = []
+    do writes.push(indexRun(context, records[at++] as RunRecord))
+    while (at < records.length && performance.now() < until)
+    await Promise.all(writes)
+    if (at < records.length) await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** Its purpose, its command, and both streams, of long ones their beginning and end. */
+async function indexRun(context: AppContext, record: RunRecord): Promise<void> {
   const folder = context.records.folder(record.id)
   const masker = context.masking.forRun(folder)
   const texts = [record.command, record.purpose ?? '']
@@ -163,8 +178,10 @@ export async function indexRun(context: AppContext, record: RunRecord): Promise<
 
 /** Indexes what a Holdfast that ended early has left, newest first. */
 export async function indexPending(context: AppContext, limit: number): Promise<void> {
-  for (const id of await context.records.listUnindexed(limit)) {
-    const [record] = await context.records.list({ query: id, limit: 1 })
-    if (record && record.id === id && record.state !== 'running') await indexRun(context, record)
-  }
+  const ids = await context.records.listUnindexed(limit)
+  const records = await Promise.all(ids.map((id) => context.records.require(id).catch(() => undefined)))
+  await indexRuns(
+    context,
+    records.flatMap((record) => (record && record.state !== 'running' ? [record] : [])),
+  )
 }

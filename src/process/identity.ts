@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import type { ProcessIdentity } from '../core/run.ts'
 
 /** One process as the kernel tells of it. */
@@ -20,11 +20,18 @@ function boot(): string {
   return bootId
 }
 
+const room = Buffer.alloc(4096)
+
+// Files of /proc this short come whole with the first read; readFile would ask for their size and once more for their end.
 function readText(path: string): string | undefined {
+  let descriptor: number | undefined
   try {
-    return readFileSync(path, 'latin1')
+    descriptor = openSync(path, 'r')
+    return room.toString('latin1', 0, readSync(descriptor, room))
   } catch {
     return undefined
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -48,9 +48,18 @@ function pipeFolder(): string | undefined {
 
 const prefix = 'pipe-'
 
+/** Names seen in the folder, so that it is not read for every pipe; some may be gone. */
+let seen: string[] = []
+
 function take(path: string): string | undefined {
-  for (const name of readdirSync(path)) {
-    if (!name.startsWith(prefix)) continue
+  const known = takeSeen(path)
+  if (known) return known
+  seen = readdirSync(path).filter((name) => name.startsWith(prefix))
+  return takeSeen(path)
+}
+
+function takeSeen(path: string): string | undefined {
+  for (let name = seen.pop(); name !== undefined; name = seen.pop()) {
     const taken = join(path, `taken-${process.pid}-${name.slice(prefix.length)}`)
     try {
       renameSync(join(path, name), taken)
@@ -132,7 +141,7 @@ export async function openOutputPipe(): Promise<OpenPipe | undefined> {
     const [ours, theirs] = openEnds(path, [constants.O_RDONLY | constants.O_NONBLOCK, constants.O_WRONLY])
     return { ours: new Socket({ fd: ours, readable: true, writable: false }), theirs }
   } finally {
-    rmSync(path, { force: true })
+    remove(path)
   }
 }
 
@@ -146,7 +155,15 @@ export async function openInputPipe(): Promise<OpenPipe | undefined> {
     closeSync(both)
     return { ours: new Socket({ fd: ours, readable: false, writable: true }), theirs }
   } finally {
-    rmSync(path, { force: true })
+    remove(path)
+  }
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // It is gone already.
   }
 }
 
@@ -166,6 +183,6 @@ function openEnds<Flags extends readonly number[]>(path: string, flags: readonly
 export async function canMakePipes(): Promise<boolean> {
   const path = await takeNamedPipe()
   if (!path) return false
-  rmSync(path, { force: true })
+  remove(path)
   return true
 }

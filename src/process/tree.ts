@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { uptime } from 'node:os'
 import { promisify } from 'node:util'
 import type { Leftover, ProcessIdentity } from '../core/run.ts'
 import { type ProcessStat, readStat, signalProcess } from './identity.ts'
@@ -28,7 +29,7 @@ function scanProc(key: TreeKey): ProcessStat[] {
   const first = readStat(key.leader.pid)
   const groupIsOurs = !first || first.startTime === key.leader.startTime
   for (const pid of candidates(key.leader)) {
-    const stat = readStat(pid)
+    const stat = pid === key.leader.pid ? first : readStat(pid)
     if (!stat || stat.zombie || startedBefore(stat.startTime, key.leader.startTime)) continue
     if ((groupIsOurs && stat.group === key.leader.pid) || carriesMark(pid, key.mark)) found.push(stat)
   }
@@ -37,8 +38,11 @@ function scanProc(key: TreeKey): ProcessStat[] {
 
 /** Descendants have a higher pid than the first process as long as pids have not wrapped around since. */
 function candidates(leader: ProcessIdentity): number[] {
+  const newest = newestPid(leader)
+  // The usual end of a short command: nothing has been started since.
+  if (newest === leader.pid) return [leader.pid]
   const pids: number[] = []
-  const all = mayHaveWrapped(leader)
+  const all = newest === undefined
   for (const name of readdirSync('/proc')) {
     const code = name.charCodeAt(0)
     if (code < 48 || code > 57) continue
@@ -53,18 +57,20 @@ const pidsPerSecond = 100_000
 /** What start times are counted in (USER_HZ, the same on every Linux). */
 const ticksPerSecond = 100
 
-function mayHaveWrapped(leader: ProcessIdentity): boolean {
+/** The pid that was given last, or undefined where pids may have begun anew since the first process got its own. */
+function newestPid(leader: ProcessIdentity): number | undefined {
   try {
     const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1))
-    const pids = Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'))
-    const uptime = Number.parseFloat(readFileSync('/proc/uptime', 'latin1'))
-    const age = uptime - Number(leader.startTime.split(':')[1]) / ticksPerSecond
-    return !(last >= leader.pid && age * pidsPerSecond < pids)
+    pidLimit ??= Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'))
+    const age = uptime() - Number(leader.startTime.split(':')[1]) / ticksPerSecond
+    return last >= leader.pid && age * pidsPerSecond < pidLimit ? last : undefined
   } catch {
     // Then every process is a candidate.
-    return true
+    return undefined
   }
 }
+
+let pidLimit: number | undefined
 
 function startedBefore(a: string, b: string): boolean {
   return Number(a.split(':')[1]) < Number(b.split(':')[1])
