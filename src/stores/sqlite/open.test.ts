@@ -453,3 +453,23 @@ describe('the damaged files of the case B064', () => {
     for (const file of aside) expect(readFileSync(join(dir, basename(file))).equals(before)).toBe(true)
   }
 })
+
+describe('writes of the same moment', () => {
+  it('share a transaction, and one that fails takes no other with it', async () => {
+    let transactions = 0
+    class Counting extends driver {
+      override exec(sql: string): unknown {
+        if (sql === 'begin immediate') transactions += 1
+        return super.exec(sql)
+      }
+    }
+    const { store } = await open({ driver: () => Counting })
+    transactions = 0
+    await Promise.all(['a', 'b', 'c', 'd'].map((id) => store.begin(runRecord(id))))
+    expect(transactions).toBe(1)
+    const nameless = { ...runRecord('x'), id: null as unknown as string }
+    const settled = await Promise.allSettled([store.finish(endedRecord('a', 1)), store.finish(nameless), store.finish(endedRecord('c', 1))])
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect((await store.list({ limit: 9 })).map(({ id, state }) => `${id} ${state}`)).toEqual(['d running', 'c ended', 'b running', 'a ended'])
+  })
+})

@@ -35,10 +35,20 @@ export interface OpenedStore {
   readonly rebuild: boolean
 }
 
+/** Writes that share a transaction; so many hold the loop, and other processes, for some milliseconds. */
+const maxGroup = 16
+
+interface Waiting {
+  body(connection: Connection): unknown
+  readonly since: number
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
 /** Runs synchronous work on the current connection, waiting for other processes where it must. */
 export interface Access {
   read<T>(body: (connection: Connection) => T): Promise<T>
-  /** In one transaction. In the order of the calls. */
+  /** All of it or nothing, in the order of the calls. May be run again after it was undone. */
   write<T>(body: (connection: Connection) => T): Promise<T>
   /** Waits for writes that were begun before. */
   close(): Promise<void>
@@ -219,6 +229,7 @@ function accessTo(context: Context, first: Opened): Access {
   let closed = false
   let reopening: Promise<void> | undefined
   let last: Promise<unknown> = Promise.resolve()
+  const waiting: Waiting[] = []
 
   // The file may be put aside or removed by another process; what is written to the old one would be lost.
   const refresh = async (): Promise<void> => {
@@ -250,15 +261,33 @@ function accessTo(context: Context, first: Opened): Access {
       throw unusable(path, error)
     }
   }
+  // What was asked for in the same moment shares one transaction: a commit costs more than what is written in it.
+  const writeWaiting = async (): Promise<void> => {
+    const group = waiting.splice(0, maxGroup)
+    const [first] = group
+    if (!first) return
+    if (group.length > 1) {
+      try {
+        const values = await attempt((connection) => connection.write(() => group.map(({ body }) => body(connection))), first.since)
+        group.forEach(({ resolve }, i) => {
+          resolve(values[i])
+        })
+        return
+      } catch {
+        // All of it was undone. By themselves, those that can be written are, and the others get their own error.
+      }
+    }
+    for (const { body, since, resolve, reject } of group) await attempt((connection) => connection.write(() => body(connection)), since).then(resolve, reject)
+  }
   return {
     read: (body) => (closing ? Promise.reject(failure('closed', {})) : attempt(body, performance.now())),
     write(body) {
       if (closing) return Promise.reject(failure('closed', {}))
       if (current.readOnly) return Promise.reject(failure('store_unusable', { path, why: 'it is read-only' }))
-      const since = performance.now()
-      const result = last.then(() => attempt((connection) => connection.write(() => body(connection)), since))
-      last = result.catch(() => undefined)
-      return result
+      return new Promise((resolve, reject) => {
+        waiting.push({ body, since: performance.now(), resolve: resolve as (value: unknown) => void, reject })
+        last = last.then(writeWaiting)
+      })
     },
     async close() {
       closing = true
