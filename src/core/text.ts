@@ -91,9 +91,8 @@ export function cleanLine(line: string): string {
 
 /** Text of others as one line that cannot forge a heading or a second line. */
 export function oneLine(text: string): string {
-  return stripControls(text)
-    .replace(/[\s\u2028\u2029\u0085]+/gu, ' ')
-    .trim()
+  // NEL is a control character, and a line end to some.
+  return stripControls(text.replaceAll('\u0085', ' ')).replace(/\s+/gu, ' ').trim()
 }
 
 /** Lines without their line feed; a line feed at the end begins no further line. */
