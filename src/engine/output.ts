@@ -34,9 +34,25 @@ interface Segment {
 const segmentCount = 8
 const recentBytes = 8 * 1024
 
+const shortLineBytes = 16
+
 export function countLineFeeds(bytes: Uint8Array, start = 0, end = bytes.length): number {
+  const part = start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
   let count = 0
-  for (let i = start; i < end; i += 1) if (bytes[i] === 10) count += 1
+  let mark = 0
+  // A search for the next one is many times quicker than looking at every byte, unless the lines are very short.
+  for (let at = part.indexOf(10); at !== -1; at = part.indexOf(10, at + 1)) {
+    count += 1
+    if (count % 256 !== 0) continue
+    if (at - mark < 256 * shortLineBytes) return count + countOneByOne(part, at + 1)
+    mark = at
+  }
+  return count
+}
+
+function countOneByOne(bytes: Uint8Array, from: number): number {
+  let count = 0
+  for (let i = from; i < bytes.length; i += 1) if (bytes[i] === 10) count += 1
   return count
 }
 
@@ -104,8 +120,13 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
   }
 
   function remember(chunk: Uint8Array): void {
-    recent.push(chunk.length > recentBytes ? chunk.slice(-recentBytes) : chunk)
-    recentLength += recent.at(-1)?.length ?? 0
+    if (chunk.length >= recentBytes) {
+      recent = [chunk.subarray(-recentBytes)]
+      recentLength = recentBytes
+      return
+    }
+    recent.push(chunk)
+    recentLength += chunk.length
     if (recent.length > 64 || recentLength > 4 * recentBytes) {
       recent = [Buffer.concat(recent).subarray(-recentBytes)]
       recentLength = recent[0]?.length ?? 0
@@ -117,7 +138,6 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
       const part = chunk.subarray(0, headBytes - headKept)
       const written = store(descriptor, part)
       headKept += written
-      headLines += countLineFeeds(part, 0, written)
       return part.length
     }
     const last = segments.at(-1)
@@ -229,6 +249,7 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
         const taken = failed ? rest.length : skip(rest) || keep(rest)
         lineFeeds += countLineFeeds(rest, 0, taken)
         bytes += taken
+        if (headKept === bytes) headLines = lineFeeds
         rest = rest.subarray(taken)
       }
       lastByte = chunk[chunk.length - 1] as number
