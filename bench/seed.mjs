@@ -1,0 +1,124 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+import { repository } from './program.mjs'
+
+/** Words that are looked for later, and in how many runs they are. */
+export const rareWord = 'quetzalcoatlus'
+export const rareRuns = 3
+
+/**
+ * Fills a home with ended runs, through the same code that runs use: folders with record and logs, rows of the store, and the
+ * index of their output. Only the commands are not run, and many rows share a transaction, so that it takes seconds.
+ */
+export async function openSeeder(home) {
+  const { connect, loadDriver, openSqliteStore, sqliteStore, tokensOf, runFolder, newRunId, makeRunFolder, writeRecord } = await loadSources()
+  mkdirSync(join(home, 'runs'), { recursive: true, mode: 0o700 })
+  writeFileSync(join(home, '.gitignore'), '*\n')
+  await (await openSqliteStore(join(home, 'index.db'))).store.close()
+  let made = 0
+  return {
+    /** Adds runs until there are `runs` in all. */
+    async growTo(runs) {
+      const connection = connect(loadDriver(), join(home, 'index.db'))
+      connection.exec('pragma synchronous = off; pragma journal_mode = wal')
+      const inTransaction = async (body) => body(connection)
+      const store = sqliteStore({ read: inTransaction, write: inTransaction, close: async () => {} })
+      for (; made < runs; made += 1) {
+        if (made % 1000 === 0) connection.exec('begin immediate')
+        const { record, stdout, stderr } = madeUpRun(made, newRunId(), home)
+        const folder = runFolder(join(home, 'runs'), record.id)
+        makeRunFolder(folder)
+        writeRecord(folder, record)
+        writeFileSync(folder.stdout, stdout, { mode: 0o600 })
+        writeFileSync(folder.stderr, stderr, { mode: 0o600 })
+        await store.begin({ ...record, state: 'running' })
+        await store.finish(record)
+        await store.index(record.id, tokensOf([record.command, record.purpose ?? '', stdout, stderr].join('\n')), true)
+        if (made % 1000 === 999 || made === runs - 1) connection.exec('commit')
+      }
+      connection.exec('pragma wal_checkpoint(truncate)')
+      connection.close()
+    },
+  }
+}
+
+async function loadSources() {
+  const outfile = join(repository, 'node_modules', '.cache', 'holdfast-bench', 'seed.mjs')
+  const from = (path, names) => `export { ${names} } from ${JSON.stringify(join(repository, 'src', path))}`
+  await build({
+    stdin: {
+      contents: [
+        from('stores/sqlite/driver.ts', 'connect, loadDriver'),
+        from('stores/sqlite/open.ts', 'openSqliteStore'),
+        from('stores/sqlite/store.ts', 'sqliteStore'),
+        from('core/query.ts', 'tokensOf'),
+        from('app/run-folder.ts', 'runFolder, newRunId, makeRunFolder, writeRecord'),
+      ].join('\n'),
+      resolveDir: repository,
+    },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    logLevel: 'warning',
+  })
+  return import(pathToFileURL(outfile).href)
+}
+
+const lines = (count, line) => Array.from({ length: count }, (_, k) => `${line(k)}\n`).join('')
+
+function testReport(i, failing) {
+  const cases = lines(12, (k) => ` ${failing && k === 7 ? 'x' : 'ok'} ${k} keeps the order of part ${(i * 7 + k) % 500} (${(i + k) % 90} ms)`)
+  return `${cases}${failing ? `AssertionError: expected ${i % 17} to be ${i % 13}\n    at check (src/module-${Math.floor(i / 5) % 40}/check.test.ts:${i % 200}:11)\n` : ''} 12 tests, ${failing ? 1 : 0} failed, duration ${i % 900} ms\n`
+}
+const typeErrors = (i, failing) =>
+  failing ? lines(3, (k) => `src/part-${(i + k) % 90}/file.ts(${i % 300},${k}): error TS2345: Argument of type 'string' is not assignable`) : ''
+const matches = (i) => lines(8, (k) => `src/part-${(i + k) % 90}/file-${k}.ts:${(i * 3 + k) % 400}:  const value = handle${i % 60}(request, ${k})`)
+const buildOutput = (i, failing) =>
+  `${lines(15, (k) => `transformed packages/p${i % 25}/src/piece-${(i + k) % 300}.ts`)}${failing ? 'error: build stopped\n' : `built in ${i % 4000} ms, hash ${(i * 2_654_435_761) >>> 0}\n`}`
+
+const kinds = [
+  { command: (i) => `npx vitest run src/module-${Math.floor(i / 5) % 40}`, output: testReport, purpose: (i) => `tests of module ${Math.floor(i / 5) % 40}` },
+  { command: () => 'npx tsc -p .', output: typeErrors, purpose: () => 'types' },
+  { command: () => 'git status --short', output: (i) => lines(i % 12, (k) => ` M src/part-${(i + k) % 90}/file-${k}.ts`), purpose: () => null },
+  { command: (i) => `rg -n handle${i % 60} src`, output: matches, purpose: (i) => `where handle${i % 60} is used` },
+  { command: (i) => `npm run build --workspace packages/p${i % 25}`, output: buildOutput, purpose: () => 'build' },
+]
+
+function madeUpRun(i, id, home) {
+  const kind = kinds[i % kinds.length]
+  // Spread over all kinds of commands.
+  const failing = (Math.imul(i, 2_654_435_761) >>> 0) % 10 === 3
+  const special = i % 3000 === 1500 && i < rareRuns * 3000
+  const stdout = `${kind.output(i, failing)}${special ? `note: ${rareWord} was seen once\n` : ''}`
+  const stderr = failing ? `failed with status ${1 + (i % 3)}\n` : ''
+  // The newest a minute ago, so that nothing is old enough to be removed.
+  const startedAt = new Date(Date.now() - 60_000 - (60_000 - (i % 60_000)) * 10).toISOString()
+  const totals = (text) => ({ bytes: Buffer.byteLength(text), lines: text.split('\n').length - 1, droppedBytes: 0, gap: null })
+  const record = {
+    id,
+    state: 'ended',
+    command: kind.command(i),
+    runtime: null,
+    purpose: kind.purpose(i),
+    cwd: home,
+    branch: 'main',
+    startedAt,
+    endedAt: startedAt,
+    durationMs: i % 5000,
+    outcome: { kind: 'exited', exitCode: failing ? 1 + (i % 3) : 0, signal: null, limit: null },
+    error: null,
+    stdout: totals(stdout),
+    stderr: totals(stderr),
+    leftovers: [],
+    warnings: [],
+    holder: { pid: 1, startTime: '' },
+    process: null,
+    pinned: false,
+    limits: { timeoutMs: 600_000, idleTimeoutMs: null },
+  }
+  return { record, stdout, stderr }
+}
