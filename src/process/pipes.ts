@@ -77,7 +77,7 @@ async function refill(path: string): Promise<void> {
   refilling ??= (async () => {
     sweep(path)
     const tag = randomBytes(6).toString('hex')
-    const making = Array.from({ length: Math.min(batch + waiting, maxBatch) }, (_, i) => join(path, `new-${tag}-${i}`))
+    const making = Array.from({ length: Math.min(batch + waiting, maxBatch) }, (_, i) => join(path, `new-${process.pid}-${tag}-${i}`))
     await run('mkfifo', ['-m', '600', ...making], { timeout: 5_000, env: { PATH: '/usr/bin:/bin' } })
     making.forEach((name, i) => {
       renameSync(name, join(path, `${prefix}${tag}-${i}`))
@@ -90,14 +90,26 @@ async function refill(path: string): Promise<void> {
 
 const staleMs = 60 * 60_000
 
-// Between taking a pipe and unlinking it a process may be killed; what is an hour old belongs to nobody any more.
+// Between making or taking a pipe and unlinking it a process may be killed. Its name says whose it is; the age counts as
+// well, since a process of another container that shares this folder looks dead from here, and its life counts, since the
+// wall clock may jump.
 function sweep(path: string): void {
   for (const name of readdirSync(path)) {
-    if (name.startsWith(prefix)) continue
+    const owner = /^(?:new|taken)-(\d+)-/.exec(name)?.[1]
+    if (owner === undefined || isRunning(Number(owner))) continue
     const file = join(path, name)
     const stat = lstatSync(file, { throwIfNoEntry: false })
     // The change time counts: taking an old pipe renames it, and it must not be swept before it is opened.
     if (stat?.isFIFO() && Date.now() - Math.max(stat.mtimeMs, stat.ctimeMs) > staleMs) rmSync(file, { force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return errnoOf(error) !== 'ESRCH'
   }
 }
 

@@ -63,7 +63,8 @@ function newestPid(leader: ProcessIdentity): number | undefined {
     const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1))
     pidLimit ??= Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'))
     const age = uptime() - Number(leader.startTime.split(':')[1]) / ticksPerSecond
-    return last >= leader.pid && age * pidsPerSecond < pidLimit ? last : undefined
+    // A container may have an uptime of its own; then the age is below zero and tells nothing.
+    return last >= leader.pid && age > -1 && age * pidsPerSecond < pidLimit ? last : undefined
   } catch {
     // Then every process is a candidate.
     return undefined
