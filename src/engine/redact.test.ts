@@ -49,7 +49,7 @@ describe('a masker of token shapes', () => {
       'Basic authentication is needed; the Bearer of bad news; Authorization: required',
       'commit 8843d7f92416211de9ebb963ff4ce28125932878 sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP',
       'at Object.<anonymous> (/a/b/c.test.ts:10:5)',
-      'npm_config_registry=https://registry.npmjs.org/',
+      'npm_config_registry=https://packages.example.org/',
     ]
     for (const line of ordinary) expect(plain.mask(line)).toBe(line)
   })
@@ -70,7 +70,7 @@ describe('a masker of assignments and addresses', () => {
       ['"Authorization": "Basic dXNlcjpwYXNz"', '"Authorization": "Basic [masked]"'],
       [`aws_secret_access_key = ${letters.slice(0, 40)}`, 'aws_secret_access_key = [masked]'],
       [`AWS_SECRET_ACCESS_KEY=${letters.slice(0, 40)}`, 'AWS_SECRET_ACCESS_KEY=[masked]'],
-      ['//registry.npmjs.org/:_authToken=abc123abc123', '//registry.npmjs.org/:_authToken=[masked]'],
+      ['//packages.example.org/:_authToken=abc123abc123', '//packages.example.org/:_authToken=[masked]'],
       ['curl --password hunter22 --token abc12345x', 'curl --password [masked] --token [masked]'],
       ['Cookie: session=abc; theme=dark1', 'Cookie: [masked]'],
       ['machine h login me password s3cr3tpw', 'machine h login me password [masked]'],
