@@ -7,6 +7,7 @@ import type { RunFilter } from '../core/store.ts'
 import { splitLines } from '../core/text.ts'
 import { digestLog } from '../digest/digest.ts'
 import { pause, systemClock } from '../engine/clock.ts'
+import { measureLog } from '../engine/log-reader.ts'
 import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type SnapshotResult, type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext } from './context.ts'
 import { examine } from './doctor.ts'
@@ -14,7 +15,7 @@ import { createExecutions } from './execution.ts'
 import { awaitEnd, followLogs, settleAbandoned, settleAllAbandoned, stopEnded, stopForeign } from './following.ts'
 import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
-import { makeHome } from './home.ts'
+import { makeHome, tryHome } from './home.ts'
 import { readOutput } from './reading.ts'
 import { toResult, toSummary } from './results.ts'
 import { newRunId } from './run-folder.ts'
@@ -86,7 +87,7 @@ export function createApp(context: AppContext): App {
       throw error
     })
     indexWhenOver(run)
-    call.onBegin?.(toResult(context, run.current(), input.budget))
+    call.onBegin?.(toResult(context, run.current(), input.budget, [], run))
     const result = await answerWithin(run, input.waitMs, input.budget)
     // Once answered, the run belongs to nobody's request any more.
     stopCanceling()
@@ -95,17 +96,17 @@ export function createApp(context: AppContext): App {
 
   async function answerWithin(run: ActiveRun, waitMs: number | undefined, budget: number | undefined, signal?: AbortSignal): Promise<RunResult> {
     const end = await within(run.finished, waitMs, signal)
-    return end ? toResult(context, end.record, budget, end.warnings) : toResult(context, run.current(), budget)
+    return end ? toResult(context, end.record, budget, end.warnings, { ...run, ...end }) : toResult(context, run.current(), budget, [], run)
   }
 
   async function execDetached(input: ExecInput, call: ExecCall): Promise<RunResult> {
     if (context.settings.disabledBy) throw failure('disabled', { where: context.settings.disabledBy })
-    makeHome(context.home, context.homePlace)
+    tryHome(context.home, context.homePlace)
     const id = await holdElsewhere(context, input)
     const record = await context.records.require(id)
     call.onBegin?.(toResult(context, record, input.budget))
     const waited = await awaitEnd(context, record, input.waitMs ?? 0, call.signal)
-    return toResult(context, waited, input.budget, context.home.warnings)
+    return toResult(context, measured(waited), input.budget, context.home.warnings)
   }
 
   async function wait(input: { run: string; waitMs?: number | undefined; budget?: number | undefined }, call: Call = {}): Promise<RunResult> {
@@ -114,7 +115,7 @@ export function createApp(context: AppContext): App {
     const record = await context.records.require(input.run)
     const own = executions.find(record.id)
     if (own) return answerWithin(own, input.waitMs, input.budget, call.signal)
-    return toResult(context, await awaitEnd(context, record, input.waitMs, call.signal), input.budget)
+    return toResult(context, measured(await awaitEnd(context, record, input.waitMs, call.signal)), input.budget)
   }
 
   async function stop(input: { run: string; signal?: StopSignal | undefined }, call: Call = {}): Promise<RunResult> {
@@ -132,12 +133,19 @@ export function createApp(context: AppContext): App {
 
   async function current(reference: string): Promise<RunRecord> {
     const record = await context.records.require(reference)
-    return executions.find(record.id)?.current() ?? settleAbandoned(context, record)
+    return executions.find(record.id)?.current() ?? measured(await settleAbandoned(context, record))
+  }
+
+  /** A run that another process holds: its log is ahead of its record. */
+  function measured(record: RunRecord): RunRecord {
+    if (record.state !== 'running') return record
+    const folder = context.records.folder(record.id)
+    return { ...record, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
   }
 
   async function snapshot(input: { context?: string | undefined; limit?: number | undefined }): Promise<SnapshotResult> {
     const text = await compose(input.context ?? null, input.limit)
-    makeHome(context.home, context.homePlace)
+    tryHome(context.home, context.homePlace)
     const warnings: string[] = []
     let path: string | null = context.home.snapshot
     try {

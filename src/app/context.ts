@@ -1,6 +1,8 @@
 import type { Session } from '../core/backend.ts'
+import type { StreamName } from '../core/command.ts'
 import type { Machine } from '../core/machine.ts'
 import type { RunRecord } from '../core/run.ts'
+import type { Masker } from '../engine/redact.ts'
 import type { ConfigResult } from './api.ts'
 import type { Home, HomePlace } from './home.ts'
 import type { Masking } from './masking.ts'
@@ -32,12 +34,21 @@ export interface AppContext {
   now(): Date
 }
 
+export interface EndedRun {
+  readonly record: RunRecord
+  readonly warnings: readonly string[]
+  /** The last bytes of streams whose logs could not be written to their end. */
+  readonly unsaved?: Partial<Record<StreamName, Uint8Array>>
+}
+
 /** A run that this process holds. */
 export interface ActiveRun {
   readonly id: string
   /** The record as it is now, with totals up to now. */
   current(): RunRecord
+  /** Knows the secrets of this run, written down or not. */
+  readonly masker: Masker
   /** Resolves to the record of the end. Never rejects. */
-  readonly finished: Promise<{ record: RunRecord; warnings: readonly string[] }>
+  readonly finished: Promise<EndedRun>
   cancel(signal?: NodeJS.Signals): void
 }

@@ -11,8 +11,8 @@ import { type ExecCall, type ExecInput, type StopSignal, stopSignals } from './a
 import { type Program, resolveCwd, resolveProgram } from './command.ts'
 import type { ActiveRun, AppContext } from './context.ts'
 import { composeEnvironment } from './environment.ts'
-import { makeHome } from './home.ts'
-import { keepPrintedSecrets } from './masking.ts'
+import { tryHome } from './home.ts'
+import { keepPrintedSecrets, noteSecrets } from './masking.ts'
 import { newRunId, type RunFolder, readRecord } from './run-folder.ts'
 
 /** How often a request of another process to stop a run is looked for. */
@@ -71,15 +71,16 @@ export function createExecutions(context: AppContext): Executions {
     if (closed) throw failure('closed', {})
     const id = newRunId()
     const prepared = await prepare(input, id)
-    makeHome(context.home, context.homePlace)
-    const folder = context.records.folder(id)
+    tryHome(context.home, context.homePlace)
     const first = firstRecord(context, id, prepared, input.purpose)
     const warnings = [...context.home.warnings, ...(await context.records.begin(first))]
+    const folder = context.records.folder(id)
     const canceled = { outcome: { kind: 'canceled', exitCode: null, signal: null, limit: null } } as const
     session ??= context.openSession()
     try {
       await session
-      if (call.signal?.aborted || closed) return over(first, canceled, warnings)
+      noteSecrets(folder, prepared.secrets)
+      if (call.signal?.aborted || closed) return over(first, canceled, prepared.masker, warnings)
       const command: ResolvedCommand = {
         argv: prepared.program.prepare(folder.path),
         cwd: prepared.cwd,
@@ -90,16 +91,16 @@ export function createExecutions(context: AppContext): Executions {
       return await start(await session, first, command, prepared, folder, call, warnings)
     } catch (error) {
       const failed = nameRuntime(toHoldfastError(error), prepared.program.runtime)
-      await over(first, { state: 'failed', error: failed.toJSON() }, warnings).finished
+      await over(first, { state: 'failed', error: failed.toJSON() }, prepared.masker, warnings).finished
       throw failed
     }
   }
 
   /** The end of a run that never had a process. */
-  function over(first: RunRecord, end: Partial<RunRecord>, before: readonly string[]): ActiveRun {
+  function over(first: RunRecord, end: Partial<RunRecord>, masker: Masker, before: readonly string[]): ActiveRun {
     const record: RunRecord = { ...first, state: 'ended', ...end, endedAt: context.now().toISOString(), durationMs: 0 }
     const finished = context.records.replace(record).then((more) => ({ record, warnings: merge(before, more) }))
-    return { id: first.id, current: () => record, finished, cancel() {} }
+    return { id: first.id, current: () => record, masker, finished, cancel() {} }
   }
 
   async function start(
@@ -137,6 +138,7 @@ export function createExecutions(context: AppContext): Executions {
     const run: ActiveRun = {
       id: first.id,
       current: () => withProgress(started, execution),
+      masker: prepared.masker,
       finished,
       cancel: (signal) => controller.abort({ signal }),
     }
@@ -167,7 +169,7 @@ export function createExecutions(context: AppContext): Executions {
       pinned: readRecord(folder, started.id)?.pinned ?? false,
       warnings: [...started.warnings, ...end.notes.map((note) => masker.mask(note)), ...notes],
     }
-    return { record, warnings: merge(before, await context.records.replace(record)) }
+    return { record, warnings: merge(before, await context.records.replace(record)), unsaved: end.unsaved }
   }
 
   function endAll(left: ReadonlyMap<string, ProcessIdentity | null>): Promise<unknown>[] {

@@ -1,6 +1,6 @@
 import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { toHoldfastError } from '../core/errors.ts'
 import type { RunRecord, StreamTotals } from '../core/run.ts'
 import type { GcResult } from './api.ts'
@@ -57,7 +57,7 @@ async function removeRuns(context: AppContext, ids: readonly string[]): Promise<
     await context.records.remove(batch)
     for (const id of batch) {
       const { path } = context.records.folder(id)
-      const trash = join(context.home.runs, `.removed-${id}`)
+      const trash = join(dirname(path), `.removed-${id}`)
       try {
         if (existsSync(path)) renameSync(path, trash)
         await rm(trash, { recursive: true, force: true })

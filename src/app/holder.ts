@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ErrorCode, errorCodes, failure, HoldfastError, toHoldfastError } from '../core/errors.ts'
 import type { App, ExecInput } from './api.ts'
@@ -17,7 +18,7 @@ type HolderAnswer = { readonly id: string } | { readonly error: ReturnType<Holdf
 export async function holdElsewhere(context: AppContext, { detach: _, waitMs: __, ...input }: ExecInput): Promise<string> {
   const { stdin, ...rest } = input
   const request: HolderRequest = { input: rest, stdin: stdin === undefined ? null : Buffer.from(stdin).toString('base64') }
-  const errors = join(context.home.path, 'holder.log')
+  const errors = existsSync(context.home.runs) ? join(context.home.path, 'holder.log') : '/dev/null'
   let line: string
   try {
     line = await context.machine.startHolder({ input: `${JSON.stringify(request)}\n`, errors, cwd: context.base })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errnoOf, failure } from '../core/errors.ts'
+import { errnoOf, failure, HoldfastError } from '../core/errors.ts'
 
 /** The folder where everything of a project is kept, shared by all its worktrees. */
 export interface Home {
@@ -12,6 +12,8 @@ export interface Home {
   /** Empty files named like runs that the store has yet to be told of. */
   readonly pending: string
   readonly snapshot: string
+  /** Folders for runs while the home cannot take them, in this order; the next Holdfast that can brings them home. */
+  readonly spares: readonly string[]
   readonly warnings: readonly string[]
 }
 
@@ -22,15 +24,20 @@ export interface HomePlace {
   readonly project: string
   /** The person's folder for state (XDG_STATE_HOME), used where the project cannot be written to. */
   readonly state: string
+  /** A folder for temporary files of this user alone, the last resort. It need not exist. */
+  readonly temporary: string
 }
 
 /** Where the home is, without making it. A place that cannot be written to is not used, and that is said. */
 export function homePath({ override, project, state }: HomePlace): { path: string; warnings: string[] } {
-  const wanted = override ?? join(project, '.holdfast')
+  const wanted = wantedPath({ override, project })
   if (existsSync(wanted) ? canWrite(wanted) : override ? canWrite(nearestFolder(override)) : canWrite(project)) return { path: wanted, warnings: [] }
-  const path = join(state, 'holdfast', createHash('sha256').update(wanted).digest('hex').slice(0, 16))
+  const path = join(state, 'holdfast', hashOf(wanted))
   return { path, warnings: [`${override ?? project} cannot be written to; runs are kept in ${path}`] }
 }
+
+const wantedPath = ({ override, project }: Pick<HomePlace, 'override' | 'project'>): string => override ?? join(project, '.holdfast')
+const hashOf = (path: string): string => createHash('sha256').update(path).digest('hex').slice(0, 16)
 
 function nearestFolder(path: string): string {
   let folder = path
@@ -40,6 +47,8 @@ function nearestFolder(path: string): string {
 
 export function describeHome(place: HomePlace): Home {
   const { path, warnings } = homePath(place)
+  const hash = hashOf(wantedPath(place))
+  const spares = [join(place.state, 'holdfast', hash, 'runs'), join(place.temporary, 'spare', hash)]
   return {
     path,
     runs: join(path, 'runs'),
@@ -47,6 +56,7 @@ export function describeHome(place: HomePlace): Home {
     notes: join(path, 'notes'),
     pending: join(path, 'pending'),
     snapshot: join(path, 'snapshot.md'),
+    spares: spares.filter((runs) => runs !== join(path, 'runs')),
     warnings,
   }
 }
@@ -65,7 +75,35 @@ export function makeHome(home: Home, place: HomePlace): void {
     makeFolder(home.runs)
     writeFileSync(join(home.path, '.gitignore'), '*\n', { mode: 0o600 })
   } catch (error) {
+    if (error instanceof HoldfastError) throw error
     throw failure('home_unusable', { path: home.path, why: error instanceof Error ? error.message : String(error) }, error)
+  }
+}
+
+/** The same for what happens without a home too: that it cannot be made is no failure then. */
+export function tryHome(home: Home, place: HomePlace): void {
+  try {
+    makeHome(home, place)
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.details.reason === 'home_unusable')) throw error
+  }
+}
+
+/** With less, a run does not begin here: its record and its script may be all that still fits. */
+const minRunBytes = 1024 ** 2
+
+/** Throws where there is no room for another run. */
+export function checkRoom(runs: string): void {
+  const { bavail, bsize } = statfsSync(runs)
+  if (bavail * bsize < minRunBytes) throw new Error('no space is left on the disk')
+}
+
+/** Makes a spare folder for runs; throws where it is not of this user alone. */
+export function makeSpare(runs: string): void {
+  makeFolder(runs)
+  for (const folder of [runs, join(runs, '..'), join(runs, '..', '..')]) {
+    const { uid, mode } = lstatSync(folder)
+    if (uid !== process.getuid?.() || (mode & 0o022) !== 0) throw new Error(`${folder} is not of this user alone`)
   }
 }
 

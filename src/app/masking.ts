@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { findPieces, readChunks } from '../engine/log-reader.ts'
 import { createMasker, type Masker } from '../engine/redact.ts'
 import type { RunFolder } from './run-folder.ts'
@@ -34,7 +34,17 @@ function readMasked(folder: RunFolder): string[] {
   }
 }
 
-/** Writes down which of the secrets occur in the logs of a run. Read in overlapping chunks, so none is missed at a border. */
+/** Writes down the secrets of a run that begins: whoever looks at it meanwhile, or after its holder died, must not see them. */
+export function noteSecrets(folder: RunFolder, secrets: readonly string[]): void {
+  if (secrets.length === 0) return
+  try {
+    writeFileSync(folder.masked, JSON.stringify(secrets), { mode: 0o600 })
+  } catch {
+    // Where this cannot be written the logs cannot either, and this process knows the secrets anyway.
+  }
+}
+
+/** Keeps of the secrets of a run those that occur in its logs. Read in overlapping chunks, so none is missed at a border. */
 export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]): void {
   const wanted = new Map(secrets.map((secret) => [secret, Buffer.from(secret)]))
   const longest = Math.max(0, ...[...wanted.values()].map((bytes) => bytes.length))
@@ -56,4 +66,5 @@ export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]
     }
   }
   if (found.length > 0) writeFileSync(folder.masked, JSON.stringify(found), { mode: 0o600 })
+  else rmSync(folder.masked, { force: true })
 }

@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { failure, toHoldfastError } from '../core/errors.ts'
+import { failure, messageOf, toHoldfastError } from '../core/errors.ts'
 import type { ProcessIdentity, RunRecord } from '../core/run.ts'
 import type { Note, RunFilter, Store } from '../core/store.ts'
-import type { Home } from './home.ts'
+import { checkRoom, type Home, makeSpare } from './home.ts'
 import { readNotes, writeNote } from './note-files.ts'
 import { isRunId, listRunIds, makeRunFolder, type RunFolder, readRecord, runFolder, writeProcess, writeRecord } from './run-folder.ts'
 
@@ -60,14 +60,61 @@ const maxFallbackRuns = 2_000
 
 export function openRecords(options: RecordsOptions): Records {
   const { home, now } = options
-  const folder = (id: string): RunFolder => runFolder(home.runs, id)
+  const places = [home.runs, ...home.spares]
   let real: Promise<OpenedStore> | undefined
   let stand: Promise<Store> | undefined
   let brokenUntil = 0
   let problems: string[] = []
 
+  function folder(id: string): RunFolder {
+    const at = runFolder(home.runs, id)
+    if (existsSync(at.path)) return at
+    return home.spares.map((runs) => runFolder(runs, id)).find(({ path }) => existsSync(path)) ?? at
+  }
+
+  /** Makes the folder of a run that begins, with its record: at home, or else elsewhere. */
+  function place(record: RunRecord): string[] {
+    let why: string | undefined
+    for (const runs of places) {
+      const at = runFolder(runs, record.id)
+      try {
+        if (runs !== home.runs) makeSpare(runs)
+        makeRunFolder(at)
+        checkRoom(runs)
+        writeRecord(at, record)
+        return why === undefined ? [] : [`${home.path} cannot be written to (${why}); the run is kept in ${at.path}`]
+      } catch (error) {
+        why ??= messageOf(error)
+        discard(at.path)
+      }
+    }
+    return [`the run cannot be kept: ${why}`]
+  }
+
+  /** Moves runs that were kept elsewhere to where they belong; what cannot be moved yet is found where it is. */
+  function bringHome(): void {
+    for (const spare of home.spares) {
+      for (const id of listRunIds(spare)) {
+        const from = runFolder(spare, id)
+        if (readRecord(from, id)?.state === 'running') continue
+        const arriving = join(home.runs, `.arriving-${id}`)
+        try {
+          checkRoom(home.runs)
+          cpSync(from.path, arriving, { recursive: true, preserveTimestamps: true })
+          renameSync(arriving, runFolder(home.runs, id).path)
+          discard(from.path)
+          remember(id)
+        } catch {
+          discard(arriving)
+          return
+        }
+      }
+    }
+  }
+
   async function open(): Promise<OpenedStore> {
     const opened = await options.openStore(home.store)
+    bringHome()
     if (opened.rebuild) await importAll(opened.store)
     await importPending(opened.store)
     return opened
@@ -110,9 +157,14 @@ export function openRecords(options: RecordsOptions): Records {
     }
   }
 
+  function newestFirst(ids: readonly string[]): string[] {
+    const times = new Map(ids.map((id) => [id, statSync(folder(id).path, { throwIfNoEntry: false })?.mtimeMs ?? 0]))
+    return [...ids].sort((a, b) => (times.get(b) ?? 0) - (times.get(a) ?? 0))
+  }
+
   async function standIn(): Promise<Store> {
     const memory = options.memoryStore()
-    const ids = newestFirst(home.runs, listRunIds(home.runs)).slice(0, maxFallbackRuns)
+    const ids = newestFirst(places.flatMap(listRunIds)).slice(0, maxFallbackRuns)
     for (const id of ids.reverse()) {
       const record = readRecord(folder(id), id)
       if (record) await memory.finish(record)
@@ -121,20 +173,22 @@ export function openRecords(options: RecordsOptions): Records {
     return memory
   }
 
+  /** The records of runs, oldest first. */
+  function recordsOf(ids: readonly string[]): RunRecord[] {
+    const records = ids.flatMap((id) => readRecord(folder(id), id) ?? [])
+    return records.sort((a, b) => a.startedAt.localeCompare(b.startedAt) || a.id.localeCompare(b.id))
+  }
+
   async function importAll(target: Store): Promise<void> {
-    const records = listRunIds(home.runs).flatMap((id) => readRecord(folder(id), id) ?? [])
-    records.sort((a, b) => a.startedAt.localeCompare(b.startedAt) || a.id.localeCompare(b.id))
-    for (const record of records) await target.finish(record)
+    for (const record of recordsOf(places.flatMap(listRunIds))) await target.finish(record)
     for (const note of readNotes(home.notes)) await target.addNote(note)
   }
 
   async function importPending(target: Store): Promise<void> {
     if (!existsSync(home.pending)) return
-    for (const id of newestFirst(home.runs, readdirSync(home.pending).filter(isRunId)).reverse()) {
-      const record = readRecord(folder(id), id)
-      if (record) await target.finish(record)
-      rmSync(join(home.pending, id), { force: true })
-    }
+    const ids = readdirSync(home.pending).filter(isRunId)
+    for (const record of recordsOf(ids)) await target.finish(record)
+    for (const id of ids) rmSync(join(home.pending, id), { force: true })
     for (const note of readNotes(home.notes)) await target.addNote(note)
     rmSync(home.pending, { recursive: true, force: true })
   }
@@ -151,8 +205,8 @@ export function openRecords(options: RecordsOptions): Records {
   async function save(record: RunRecord, action: 'begin' | 'finish'): Promise<string[]> {
     const warnings: string[] = []
     try {
-      if (action === 'begin') makeRunFolder(folder(record.id))
-      writeRecord(folder(record.id), record)
+      if (action === 'begin') warnings.push(...place(record))
+      else writeRecord(folder(record.id), record)
     } catch (error) {
       warnings.push(`the record of the run could not be written: ${toHoldfastError(error).message}`)
     }
@@ -219,7 +273,10 @@ export function openRecords(options: RecordsOptions): Records {
   }
 }
 
-function newestFirst(runs: string, ids: readonly string[]): string[] {
-  const times = new Map(ids.map((id) => [id, statSync(join(runs, id), { throwIfNoEntry: false })?.mtimeMs ?? 0]))
-  return [...ids].sort((a, b) => (times.get(b) ?? 0) - (times.get(a) ?? 0))
+function discard(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true })
+  } catch {
+    // Then an empty folder stays; without a record it is passed over.
+  }
 }

@@ -1,21 +1,24 @@
 import { type StreamName, streamNames } from '../core/command.ts'
 import type { RunRecord, StreamTotals } from '../core/run.ts'
 import { isFailing } from '../core/run.ts'
+import { splitLines } from '../core/text.ts'
 import { digestRun } from '../digest/digest.ts'
 import type { LogStream } from '../digest/log.ts'
-import { readSections } from '../engine/log-reader.ts'
-import type { Masker } from '../engine/redact.ts'
+import { readSections, type TextSection } from '../engine/log-reader.ts'
 import type { RunResult, RunSummary, StreamResult } from './api.ts'
-import type { AppContext } from './context.ts'
+import type { ActiveRun, AppContext, EndedRun } from './context.ts'
 import type { RunFolder } from './run-folder.ts'
 
 /** How much of each log a digest is made from; of a longer log its beginning and its end are read. */
 const digestReadBytes = 8 * 1024 * 1024
 
-export function toResult(context: AppContext, record: RunRecord, budget: number | undefined, warnings: readonly string[] = [], masker?: Masker): RunResult {
+/** What the process that holds a run, or held it a moment ago, knows besides its record. */
+type Held = Pick<ActiveRun, 'masker'> & Pick<EndedRun, 'unsaved'>
+
+export function toResult(context: AppContext, record: RunRecord, budget: number | undefined, warnings: readonly string[] = [], held?: Held): RunResult {
   const folder = context.records.folder(record.id)
   const shown = { ...record, warnings: [...record.warnings, ...warnings] }
-  const streams = digestStreams(folder, shown, masker ?? context.masking.forRun(folder))
+  const streams = digestStreams(folder, shown, held ?? { masker: context.masking.forRun(folder) })
   return {
     id: record.id,
     state: record.state,
@@ -42,12 +45,12 @@ function toStream(folder: RunFolder, stream: StreamName, totals: StreamTotals): 
   return { ...totals, path: folder[stream] }
 }
 
-export function digestStreams(folder: RunFolder, record: RunRecord, masker: Masker): LogStream[] {
+function digestStreams(folder: RunFolder, record: RunRecord, { masker, unsaved }: Held): LogStream[] {
   return streamNames.map((name) => {
     const totals = record[name]
     // While the run goes on its log is ahead of any record.
     const settled = record.state === 'running' ? undefined : totals
-    const sections = totals.bytes === 0 && settled ? [] : readSections(folder[name], settled, digestReadBytes)
+    const sections = totals.bytes === 0 && settled ? [] : [...readSections(folder[name], settled, digestReadBytes), ...endOf(totals, unsaved?.[name])]
     return {
       name,
       sections: sections.map(({ firstLine, text }) => ({ firstLine, text: masker.mask(text) })),
@@ -56,6 +59,13 @@ export function digestStreams(folder: RunFolder, record: RunRecord, masker: Mask
       droppedBytes: totals.droppedBytes,
     }
   })
+}
+
+/** The end of a stream that is not in its log, where what is missing reaches to that end. */
+function endOf({ bytes, lines, gap }: StreamTotals, recent: Uint8Array | undefined): TextSection[] {
+  if (!recent || !gap || gap.offset + gap.bytes < bytes) return []
+  const text = Buffer.from(recent.subarray(Math.max(0, recent.length - gap.bytes))).toString('utf8')
+  return [{ firstLine: lines - splitLines(text).length + 1, text }]
 }
 
 export function toSummary(record: RunRecord): RunSummary {

@@ -34,6 +34,8 @@ export interface Executed {
   readonly stderr: StreamTotals
   readonly leftovers: readonly Leftover[]
   readonly notes: readonly string[]
+  /** The last bytes of each stream whose log could not be written to its end. */
+  readonly unsaved: Partial<Record<StreamName, Uint8Array>>
 }
 
 /** A run that has started. */
@@ -102,6 +104,7 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
       stderr,
       leftovers: ending.leftovers,
       notes: [...ending.notes, ...notes, ...logFailures(writers), ...deliver.notes()],
+      unsaved: Object.fromEntries(streamNames.filter((stream) => writers[stream].failure()).map((stream) => [stream, writers[stream].recent()])),
     }
   })()
 

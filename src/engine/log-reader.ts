@@ -50,7 +50,12 @@ function arrange(path: string, size: number, gap: Gap | null, segments: readonly
 }
 
 function sizeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.size
+  try {
+    return statSync(path).size
+  } catch {
+    // Nor is there a log where its folder cannot be read, or is none.
+    return undefined
+  }
 }
 
 /** What stands behind the name of the log in the names of the files beside it. */
