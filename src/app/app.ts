@@ -17,7 +17,7 @@ import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { makeHome, tryHome } from './home.ts'
 import { readOutput } from './reading.ts'
-import { toResult, toSummary } from './results.ts'
+import { roomFor, toResult, toSummary } from './results.ts'
 import { newRunId } from './run-folder.ts'
 import { indexPending, indexRuns, searchRuns } from './search.ts'
 
@@ -213,7 +213,7 @@ export function createApp(context: AppContext): App {
       const masked = context.masking.general.mask(text)
       const lines = splitLines(text).length
       const stream = { name: 'stdout' as const, sections: [{ firstLine: 1, text: masked }], bytes: Buffer.byteLength(text), lines, droppedBytes: 0 }
-      return { digest: digestLog([stream], { budget: budget ?? context.settings.digestBudget, failed: true }) }
+      return { digest: digestLog([stream], { budget: roomFor(context, budget), failed: true }) }
     },
     snapshot,
     async resume() {

@@ -15,6 +15,11 @@ const digestReadBytes = 8 * 1024 * 1024
 /** What the process that holds a run, or held it a moment ago, knows besides its record. */
 type Held = Pick<ActiveRun, 'masker'> & Pick<EndedRun, 'unsaved'>
 
+/** The bytes of a digest's text: whoever prints it ends it with a line feed, and that counts too. */
+export function roomFor(context: AppContext, budget: number | undefined): number {
+  return Math.max(0, (budget ?? context.settings.digestBudget) - 1)
+}
+
 export function toResult(context: AppContext, record: RunRecord, budget: number | undefined, warnings: readonly string[] = [], held?: Held): RunResult {
   const folder = context.records.folder(record.id)
   const shown = { ...record, warnings: [...record.warnings, ...warnings] }
@@ -26,7 +31,7 @@ export function toResult(context: AppContext, record: RunRecord, budget: number 
     durationMs: record.durationMs,
     stdout: toStream(folder, 'stdout', record.stdout),
     stderr: toStream(folder, 'stderr', record.stderr),
-    digest: digestRun({ ...shown, limits: record.limits ?? null }, streams, { budget: budget ?? context.settings.digestBudget }),
+    digest: digestRun({ ...shown, limits: record.limits ?? null }, streams, { budget: roomFor(context, budget) }),
     leftovers: record.leftovers,
     command: record.command,
     runtime: record.runtime,
