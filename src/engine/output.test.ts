@@ -34,10 +34,6 @@ vi.mock('node:fs', async (importOriginal) => {
       fs.unlinkSync(path)
       disk.changed()
     },
-    ftruncateSync(descriptor: number, size: number) {
-      fs.ftruncateSync(descriptor, size)
-      disk.changed()
-    },
   }
 })
 

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, statSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync, unlinkSync, writeSync } from 'node:fs'
 import { errnoOf } from '../core/errors.ts'
 import type { Gap, StreamTotals } from '../core/run.ts'
 import { formatCount } from '../core/text.ts'
@@ -179,20 +179,14 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
     const marker = Buffer.from(gapMarker(hole.bytes, hole.lines, hole.offset))
     const atEnd = !hasGap()
     if (atEnd && !joinSegments()) return false
-    if (append(descriptor, marker) < marker.length) {
-      truncate(descriptor, hole.offset)
-      return false
-    }
+    if (append(descriptor, marker) < marker.length) return false
     return atEnd || joinSegments()
   }
 
   function joinSegments(): boolean {
     for (let segment = segments[0]; segment; segment = segments[0]) {
-      const size = sizeOf(descriptor)
-      if (!copyFile(segment.path)) {
-        truncate(descriptor, size)
-        return false
-      }
+      // A part that was copied before it failed does no harm: whoever reads takes the segment from where it begins.
+      if (!copyFile(segment.path)) return false
       drop(segment)
       segments.shift()
     }
@@ -236,7 +230,7 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
     writeEmpty(note)
     const joined = join(known.gap)
     remove(note)
-    if (joined || !known.gap || sizeOf(descriptor) > known.gap.offset) return known
+    if (joined || !known.gap || sizeOf(descriptor) >= known.gap.offset + known.gap.markerBytes) return known
     return { ...known, gap: { ...known.gap, markerBytes: 0 } }
   }
 
@@ -278,14 +272,6 @@ function drop(segment: Segment): void {
 
 function sizeOf(descriptor: number): number {
   return fstatSync(descriptor).size
-}
-
-function truncate(descriptor: number, size: number): void {
-  try {
-    ftruncateSync(descriptor, size)
-  } catch {
-    // A device or a pipe in the place of the log has no size.
-  }
 }
 
 function writeEmpty(path: string): void {

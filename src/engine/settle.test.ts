@@ -78,6 +78,17 @@ describe('settling a run', () => {
     }
   }, 120_000)
 
+  it('sticks to one cause where several come in the same moment', async () => {
+    const running = scriptedRunning()
+    const { clock, cancel, watching, endings } = begin(running)
+    cancel.abort()
+    running.exit({ exitCode: 0 })
+    expect(watching.cut()).toBe(true)
+    await clock.advance(5_000)
+    expect(watching.cut()).toBe(true)
+    expect(endings).toEqual([{ cut: { kind: 'canceled' }, status: { exitCode: 0 }, leftovers: [], notes: [] }])
+  })
+
   it('ignores a cut that comes after the exit, while the output is still drained', async () => {
     const running = scriptedRunning()
     const { clock, cancel, endings } = begin(running, { held: true })

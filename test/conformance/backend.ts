@@ -482,7 +482,7 @@ requirement(
   'stdin.held-by-leftover',
   'a child that holds the input without reading it delays no result',
   async (bench) => {
-    const { outcome, leftovers } = await bench.run('sleep 300 <&0 & exit 3', { stdin: Buffer.alloc(1024 * 1024, 'x') })
+    const { outcome, leftovers } = await bench.run('exec 3<&0; sleep 300 & exit 3', { stdin: Buffer.alloc(1024 * 1024, 'x') })
     expect(outcome).toMatchObject({ kind: 'exited', exitCode: 3 })
     expect(leftovers).toMatchObject([{ name: 'sleep' }])
   },
