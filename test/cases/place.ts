@@ -33,8 +33,8 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly input?: string | Uint8Array
   readonly node?: readonly string[]
-  /** Gets the process, to signal it. */
-  readonly onStart?: (child: ReturnType<typeof spawn>) => void
+  /** Gets the pid, to signal it. */
+  readonly onStart?: (pid: number) => void
 }
 
 export interface CliResult {
@@ -76,7 +76,7 @@ export async function runCli(args: readonly string[], { node = [], ...options }:
 /** Any program, to its end. */
 export function runProgram(file: string, args: readonly string[], { cwd, env, input, onStart }: CliOptions): Promise<CliResult> {
   const child = spawn(file, args, { cwd, env, stdio: 'pipe' })
-  onStart?.(child)
+  if (child.pid !== undefined) onStart?.(child.pid)
   const out: Buffer[] = []
   const err: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
