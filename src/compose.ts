@@ -17,6 +17,7 @@ import { mcpTimeoutMs } from './core/limits.ts'
 import { nameMatcher, secretsOf } from './core/secret-names.ts'
 import { version } from './core/version.ts'
 import { findRepository, headOf } from './git/repository.ts'
+import { closeInheritedDescriptors } from './process/descriptors.ts'
 import { localMachine } from './process/machine.ts'
 import { canMakePipes } from './process/pipes.ts'
 import { memoryStore } from './stores/memory/store.ts'
@@ -37,6 +38,8 @@ export async function openApp(options: OpenOptions): Promise<App> {
   if (process.platform === 'win32') throw failure('unsupported_platform', { platform: process.platform })
   // Our command line holds the text of the command: one that looks for its own text (pkill -f) must not find us.
   if (options.surface === 'cli') process.title = 'holdfast'
+  // Programs of our own hand nothing on that they were handed; the process of a library's user is not ours to tidy.
+  if (options.surface !== 'library') closeInheritedDescriptors()
   const base = resolve(options.root ?? options.cwd)
   if (!existsSync(base)) throw failure('root_missing', { root: base })
   const repository = findRepository(base)
