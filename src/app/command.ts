@@ -16,19 +16,26 @@ export type Runtimes = Readonly<Record<string, readonly string[]>>
 
 // node -e and python -c look for modules in the working directory; a script file would look beside itself. So a few fixed
 // lines load the file and run it the way -e and -c would: the script itself is never an argument of a process.
+//
+// For a module, where its imports are looked for is moved to the working directory. Anything else is run by an indirect eval,
+// which, unlike vm.Script, lets import() work as in -e; it is compiled apart from that, to tell its own syntax errors.
 const nodeLoader = `(() => {
-const f = process.argv.pop(), vm = require('node:vm'), s = require('node:fs').readFileSync(f, 'utf8')
-let script
+const f = process.argv.pop(), s = require('node:fs').readFileSync(f, 'utf8')
+const compile = (text) => new (require('node:vm').Script)(text, { filename: f })
+// The message for an await at the top depends on what stands around it.
+const awaits = () => { try { return /\\bawait\\b/.test(s) && !!compile('(async () => {' + s.replace(/^#!.*/, '') + '\\n})') } catch { return false } }
+let isModule = false
 try {
-  script = new vm.Script(s, { filename: f, importModuleDynamically: vm.constants && vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER })
+  compile(s)
 } catch (e) {
-  if (!(e instanceof SyntaxError) || !/import statement|import\\.meta|Unexpected token 'export'|await is only valid/.test(e.message)) throw e
-  const url = require('node:url').pathToFileURL(f).href, here = require('node:url').pathToFileURL(process.cwd() + '/script').href
-  require('node:module').register('data:text/javascript,' + encodeURIComponent('export const resolve = (s, c, n) => n(s, c.parentURL === ' +
-    JSON.stringify(url) + ' ? { ...c, parentURL: ' + JSON.stringify(here) + ' } : c)'))
-  import(url)
+  isModule = e instanceof SyntaxError && (/import statement|import\\.meta|Unexpected token 'export'/.test(e.message) || awaits())
+  if (!isModule) throw e
 }
-if (script) script.runInThisContext()
+if (!isModule) return (0, eval)(s + '\\n//# sourceURL=' + f)
+const url = require('node:url').pathToFileURL(f).href, here = require('node:url').pathToFileURL(process.cwd() + '/script').href
+require('node:module').register('data:text/javascript,' + encodeURIComponent('export const resolve = (s, c, n) => n(s, c.parentURL === ' +
+  JSON.stringify(url) + ' ? { ...c, parentURL: ' + JSON.stringify(here) + ' } : c)'))
+import(url)
 })()`
 const pythonLoader = "import sys; f = sys.argv.pop(); exec(compile(open(f, 'rb').read(), f, 'exec'), {'__name__': '__main__', '__file__': f})"
 
