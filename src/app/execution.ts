@@ -4,6 +4,7 @@ import type { ExecutionPlan, ResolvedCommand } from '../core/command.ts'
 import { failure, type HoldfastError, toHoldfastError } from '../core/errors.ts'
 import { resolveLimits } from '../core/limits.ts'
 import { emptyTotals, type ProcessIdentity, type RunRecord } from '../core/run.ts'
+import { headBytes } from '../core/text.ts'
 import { pause, systemClock } from '../engine/clock.ts'
 import { type Execution, execute } from '../engine/execute.ts'
 import type { Masker } from '../engine/redact.ts'
@@ -19,6 +20,7 @@ import { newRunId, type RunFolder, readRecord } from './run-folder.ts'
 const stopPollMs = 150
 /** What a command gets to end when this process closes; a longer grace of its own does not count then. */
 const closeGraceMs = 1_500
+const maxPurposeBytes = 2_000
 const markVariable = 'HOLDFAST_RUN'
 
 /** The runs that this process holds, from before their start to after their end. */
@@ -41,6 +43,8 @@ interface Prepared {
 
 export function createExecutions(context: AppContext): Executions {
   const active = new Map<string, ActiveRun>()
+  /** Runs that are between being asked for and being active. */
+  const beginning = new Set<Promise<ActiveRun>>()
   /** Runs of this process that ended by themselves and left processes behind. */
   const leaving = new Map<string, ProcessIdentity | null>()
   const hurry = new AbortController()
@@ -150,7 +154,7 @@ export function createExecutions(context: AppContext): Executions {
     const end = await execution.finished
     const notes: string[] = []
     try {
-      keepPrintedSecrets(folder, prepared.secrets)
+      keepPrintedSecrets(folder, [...context.masking.secrets, ...prepared.secrets])
     } catch (error) {
       notes.push(`secrets in the output could not be noted: ${toHoldfastError(error).message}`)
     }
@@ -177,10 +181,16 @@ export function createExecutions(context: AppContext): Executions {
   }
 
   return {
-    begin,
+    begin(input, call) {
+      const promise = begin(input, call).finally(() => beginning.delete(promise))
+      beginning.add(promise)
+      return promise
+    },
     find: (id) => active.get(id),
     async close() {
       closed = true
+      // What is just being started is let come so far that it can be ended.
+      await Promise.allSettled(beginning)
       const runs = [...active.values()]
       for (const run of runs) run.cancel()
       const over = new AbortController()
@@ -200,7 +210,7 @@ function firstRecord(context: AppContext, id: string, { program, cwd, plan, note
     state: 'running',
     command: masker.mask(program.display),
     runtime: program.runtime,
-    purpose: purpose === undefined || purpose === '' ? null : masker.mask(purpose).slice(0, 2000),
+    purpose: purpose === undefined || purpose === '' ? null : headBytes(masker.mask(purpose), maxPurposeBytes),
     cwd,
     branch: context.branchOf(cwd),
     startedAt: context.now().toISOString(),

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { findPieces, readChunks } from '../engine/log-reader.ts'
-import { createMasker, type Masker } from '../engine/redact.ts'
+import { createMasker, type Masker, minSecretLength } from '../engine/redact.ts'
 import type { RunFolder } from './run-folder.ts'
 
 /**
@@ -9,6 +9,8 @@ import type { RunFolder } from './run-folder.ts'
  * holds them anyway.
  */
 export interface Masking {
+  /** Those of this process: another one may not know them when it shows a run. */
+  readonly secrets: readonly string[]
   readonly general: Masker
   withSecrets(secrets: readonly string[]): Masker
   forRun(folder: RunFolder): Masker
@@ -19,6 +21,7 @@ export function createMasking(options: { secrets: readonly string[]; patterns: r
   const withSecrets = (secrets: readonly string[]): Masker =>
     secrets.length === 0 ? general : createMasker({ ...options, secrets: [...options.secrets, ...secrets] })
   return {
+    secrets: options.secrets,
     general,
     withSecrets,
     forRun: (folder) => (existsSync(folder.masked) ? withSecrets(readMasked(folder)) : general),
@@ -46,11 +49,11 @@ export function noteSecrets(folder: RunFolder, secrets: readonly string[]): void
 
 /** Keeps of the secrets of a run those that occur in its logs. Read in overlapping chunks, so none is missed at a border. */
 export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]): void {
-  const wanted = new Map(secrets.map((secret) => [secret, Buffer.from(secret)]))
+  const wanted = new Map(secrets.filter((secret) => secret.length >= minSecretLength).map((secret) => [secret, Buffer.from(secret)]))
   const longest = Math.max(0, ...[...wanted.values()].map((bytes) => bytes.length))
   const found: string[] = []
-  if (wanted.size === 0) return
   for (const path of [folder.stdout, folder.stderr]) {
+    if (wanted.size === 0) break
     let overlap: Buffer = Buffer.alloc(0)
     for (const piece of findPieces(path, undefined)) {
       for (const chunk of readChunks(piece)) {
@@ -66,5 +69,5 @@ export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]
     }
   }
   if (found.length > 0) writeFileSync(folder.masked, JSON.stringify(found), { mode: 0o600 })
-  else rmSync(folder.masked, { force: true })
+  else if (existsSync(folder.masked)) rmSync(folder.masked, { force: true })
 }

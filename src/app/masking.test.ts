@@ -1,0 +1,47 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { createMasking, keepPrintedSecrets, noteSecrets } from './masking.ts'
+import { makeRunFolder, newRunId, type RunFolder, runFolder } from './run-folder.ts'
+
+const runs = mkdtempSync(join(tmpdir(), 'masking-'))
+afterAll(() => rmSync(runs, { recursive: true }))
+
+const printed = ['printed', 'value'].join('-')
+const silent = ['silent', 'value'].join('-')
+let folder: RunFolder
+
+beforeEach(() => {
+  folder = runFolder(runs, newRunId())
+  makeRunFolder(folder)
+  writeFileSync(folder.stderr, '')
+})
+
+describe('keepPrintedSecrets', () => {
+  it('keeps only what the logs hold anyway, so that others mask it too', () => {
+    noteSecrets(folder, [printed, silent])
+    writeFileSync(folder.stdout, `token ${printed}\n`)
+    keepPrintedSecrets(folder, [printed, silent])
+    expect(readFileSync(folder.masked, 'utf8')).toBe(JSON.stringify([printed]))
+    const masking = createMasking({ secrets: [], patterns: [] })
+    expect(masking.general.mask(printed)).toBe(printed)
+    expect(masking.forRun(folder).mask(`say ${printed}`)).toBe('say [masked]')
+  })
+
+  it('leaves nothing where nothing was printed', () => {
+    noteSecrets(folder, [silent])
+    writeFileSync(folder.stdout, 'nothing\n')
+    keepPrintedSecrets(folder, [silent])
+    expect(existsSync(folder.masked)).toBe(false)
+  })
+
+  it('finds a secret across the border of the parts that are read', () => {
+    for (let shift = 1; shift < printed.length; shift += 1) {
+      writeFileSync(folder.stdout, 'x'.repeat(256 * 1024 - shift) + printed)
+      rmSync(folder.masked, { force: true })
+      keepPrintedSecrets(folder, [printed])
+      expect(existsSync(folder.masked)).toBe(true)
+    }
+  })
+})
