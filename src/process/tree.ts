@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { promisify } from 'node:util'
 import type { Leftover, ProcessIdentity } from '../core/run.ts'
@@ -60,6 +60,9 @@ const ticksPerSecond = 100
 /** The pid that was given last, or undefined where pids may have begun anew since the first process got its own. */
 function newestPid(leader: ProcessIdentity): number | undefined {
   try {
+    // In some containers another program makes these files up, and is seconds behind.
+    kernelTells ??= ['/proc/loadavg', '/proc/uptime'].every((path) => statSync(path).dev === statSync('/proc/self').dev)
+    if (!kernelTells) return undefined
     const last = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1))
     pidLimit ??= Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'))
     const age = uptime() - Number(leader.startTime.split(':')[1]) / ticksPerSecond
@@ -72,6 +75,7 @@ function newestPid(leader: ProcessIdentity): number | undefined {
 }
 
 let pidLimit: number | undefined
+let kernelTells: boolean | undefined
 
 function startedBefore(a: string, b: string): boolean {
   return Number(a.split(':')[1]) < Number(b.split(':')[1])
