@@ -141,7 +141,9 @@ export function readCall(tool: string, args: Readonly<Record<string, unknown>>):
   const shape = shapes.find(({ operation }) => operation.name === tool)
   if (!shape) throw failure('invalid', { field: 'tool', value: tool, accepted: [...shapes.map(({ operation }) => operation.name), 'note'].join(', ') })
   const { operation, defaults } = shape
-  return { operation, input: { ...defaults, ...fromWire(operation, operation.name === 'exec' ? withUsualName(args) : args) } }
+  const given = fromWire(operation, operation.name === 'exec' ? withUsualName(args) : args)
+  // Who lets a command go does not wait for it unless that is said.
+  return { operation, input: { ...defaults, ...(given.detach === true ? { waitMs: 0 } : {}), ...given } }
 }
 
 function readNoteCall(args: Readonly<Record<string, unknown>>) {
