@@ -6,7 +6,7 @@ import { linesAround, parseRef } from './output-ref.ts'
 export const output = operation({
   name: 'output',
   summary: 'Read what a run printed: all of it, a range of lines, or the lines that match.',
-  description: 'RUN may be a reference from search, like RUN:120 or RUN:e:7 (stderr); then that line and 10 lines around it are shown.',
+  description: 'RUN may be a reference from search, like RUN:120 or RUN:stderr:7; then that line and 10 lines around it are shown.',
   input: strictObject({
     run: text('The run: its id, a unique beginning of it, "last", or a reference from search.', {
       accepted: 'a run id, a unique prefix of one, "last", or a reference like RUN:120',
