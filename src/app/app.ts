@@ -234,8 +234,7 @@ export function createApp(context: AppContext): App {
       return { removed: note }
     },
     async pin({ run, pinned }) {
-      const record = { ...(await current(run)), pinned }
-      const warnings = await context.records.replace(record)
+      const { record, warnings } = await context.records.setPinned(await current(run), pinned)
       return toResult(context, record, undefined, warnings)
     },
     async gc({ dryRun }) {

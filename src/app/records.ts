@@ -21,6 +21,7 @@ export interface Records {
   started(id: string, process: ProcessIdentity): void
   /** By id, unique prefix or `last`. Throws run_not_found or run_ambiguous. */
   require(reference: string): Promise<RunRecord>
+  setPinned(record: RunRecord, pinned: boolean): Promise<{ record: RunRecord; warnings: readonly string[] }>
   list(filter: RunFilter): Promise<readonly RunRecord[]>
   candidates(tokens: readonly string[], filter: RunFilter): Promise<readonly RunRecord[]>
   index(id: string, tokens: string, whole: boolean): Promise<void>
@@ -121,6 +122,8 @@ export function openRecords(options: RecordsOptions): Records {
   }
 
   async function store(): Promise<{ store: Store; real: boolean }> {
+    // Who only looks makes nothing, and what is gone is not made again from here.
+    if (!existsSync(home.path)) return { store: await standIn(), real: false }
     if (now() >= brokenUntil) {
       try {
         real ??= open()
@@ -195,7 +198,8 @@ export function openRecords(options: RecordsOptions): Records {
 
   function remember(id: string): void {
     try {
-      mkdirSync(home.pending, { recursive: true, mode: 0o700 })
+      // Not with the folders above: a project that is gone is not made again.
+      if (!existsSync(home.pending)) mkdirSync(home.pending, { mode: 0o700 })
       writeFileSync(join(home.pending, id), '', { mode: 0o600 })
     } catch {
       // Where not even this can be written, a store that is made anew finds the run by its folder.
@@ -244,6 +248,13 @@ export function openRecords(options: RecordsOptions): Records {
       const record = await find(reference)
       if (!record) throw failure('run_not_found', { run: reference })
       return record
+    },
+    async setPinned(record, pinned) {
+      const changed = { ...record, pinned }
+      const warnings = await save(changed, 'finish')
+      // A record that replaces another one pins, but never takes a pin away.
+      await use((target) => target.setPinned(record.id, pinned))
+      return { record: changed, warnings }
     },
     list: (filter) => use((target) => target.list(filter)),
     candidates: (tokens, filter) => use((target) => target.candidates(tokens, filter)),
