@@ -63,8 +63,12 @@ export async function openPlace(options: Partial<HoldfastOptions> = {}): Promise
     cli: (args, more = {}) => runCli(args, { cwd: world.root, ...more, env: { ...world.env, ...more.env } }),
     async [Symbol.asyncDispose]() {
       await Promise.all(opened.map((holdfast) => holdfast.close()))
-      for (const pid of processesIn(world.folder)) end(pid)
+      // What a test left on purpose it has ended by now; anything else that a run left behind is a fault.
+      const left = await until('the end of every process of a run', () => processesIn(world.folder, true).length === 0, 3_000).catch((error: unknown) => error)
+      const found = processesIn(world.folder, true)
+      for (const { pid } of processesIn(world.folder, false)) end(pid)
       await world[Symbol.asyncDispose]()
+      if (left instanceof Error) throw new Error(`${left.message}: ${JSON.stringify(found)}`)
     },
   }
 }
@@ -151,14 +155,16 @@ export function marked(run: string): Seen[] {
   })
 }
 
-function processesIn(path: string): number[] {
+/** Living processes that were started in the place; `runsOnly`: those of runs. */
+function processesIn(path: string, runsOnly: boolean): Seen[] {
   return processes((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`=${path}`)
+      const environ = readFileSync(`/proc/${pid}/environ`, 'utf8')
+      return environ.includes(`=${path}`) && (!runsOnly || environ.includes('HOLDFAST_RUN='))
     } catch {
       return false
     }
-  }).map(({ pid }) => pid)
+  })
 }
 
 export function end(pid: number): void {
