@@ -18,6 +18,15 @@ beforeEach(() => {
   writeFileSync(folder.stderr, '')
 })
 
+describe('createMasking', () => {
+  it('shows nothing of a text on which a configured pattern would never end', () => {
+    const { general } = createMasking({ secrets: [], patterns: [/^(a+)+$/] })
+    expect(general.mask(`${'a'.repeat(60)}!\nb`).split('\n')).toHaveLength(2)
+    expect(general.mask(`${'a'.repeat(60)}!\nb`)).not.toContain('aaa')
+    expect(general.mask('plain')).toBe('plain')
+  }, 30_000)
+})
+
 describe('keepPrintedSecrets', () => {
   it('keeps only what the logs hold anyway, so that others mask it too', () => {
     noteSecrets(folder, [printed, silent])

@@ -3,6 +3,7 @@ import { failure } from '../core/errors.ts'
 import { compileRegex } from '../core/query.ts'
 import type { RunRecord } from '../core/run.ts'
 import { byteLength, clampLine, cleanLine, splitLines } from '../core/text.ts'
+import { boundRegex } from '../engine/bounded-regex.ts'
 import { findPieces, type LogPiece, readBlocks, readRange } from '../engine/log-reader.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { OutputInput, OutputLine, OutputResult } from './api.ts'
@@ -43,7 +44,7 @@ export function readOutput(context: AppContext, record: RunRecord, input: Output
   if (input.bytes !== undefined && input.lines !== undefined)
     throw failure('invalid', { field: 'bytes', value: input.bytes, accepted: 'lines or bytes, not both' })
   const maxBytes = input.maxBytes ?? defaultAnswerBytes
-  const grep = input.grep === undefined ? undefined : compileRegex(input.grep)
+  const matching = input.grep === undefined ? undefined : matchingLines(input.grep)
   const lines: OutputLine[] = []
   let bytes = 0
   let next: string | null = null
@@ -53,8 +54,7 @@ export function readOutput(context: AppContext, record: RunRecord, input: Output
     if (record[stream].bytes > 0 && pieces.length === 0 && record.state !== 'running') throw failure('output_missing', { run: record.id, stream })
     const source =
       input.bytes === undefined ? selectLines(record, stream, pieces, input.lines, masker) : selectBytes(record, stream, pieces, input.bytes, masker)
-    for (const line of source) {
-      if (grep && line.line !== 0 && !grep.test(line.text)) continue
+    for (const line of matching ? matching(source) : source) {
       const text = clampLine(line.text, maxLineBytes)
       const size = byteLength(text) + 1
       if (bytes + size > maxBytes) {
@@ -68,6 +68,29 @@ export function readOutput(context: AppContext, record: RunRecord, input: Output
     if (truncated) break
   }
   return { id: record.id, state: record.state, lines, text: lines.map(({ text }) => `${text}\n`).join(''), truncated, next }
+}
+
+const maxRegexMs = 5_000
+const linesAtOnce = 2_000
+export const slowRegex = 'a regular expression that is quick to test; this one takes too long'
+
+/** Leaves only the lines in which the expression is found, and notes of ours. */
+function matchingLines(grep: string): (source: Iterable<OutputLine>) => Generator<OutputLine> {
+  const regex = boundRegex(compileRegex(grep), maxRegexMs)
+  function* select(lines: readonly OutputLine[]): Generator<OutputLine> {
+    const matches = regex.find(lines.map(({ text }) => text))
+    if (!matches) throw failure('invalid', { field: 'grep', value: grep, accepted: slowRegex })
+    for (const [i, line] of lines.entries()) if (matches[i] || line.line === 0) yield line
+  }
+  return function* (source) {
+    let waiting: OutputLine[] = []
+    for (const line of source) {
+      if (waiting.push(line) < linesAtOnce) continue
+      yield* select(waiting)
+      waiting = []
+    }
+    yield* select(waiting)
+  }
 }
 
 /** The lines to ask for next. A note of ours has no number, so the line before it says where to go on. A byte range is asked for anew. */

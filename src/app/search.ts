@@ -4,10 +4,11 @@ import { failure } from '../core/errors.ts'
 import { compileRegex, excerpt, excerptAt, matchLine, parseQuery, type Query, queryTokens, tokensOf } from '../core/query.ts'
 import { isFailing, type RunRecord } from '../core/run.ts'
 import { cleanLine, formatCount, stripControls } from '../core/text.ts'
+import { boundRegex } from '../engine/bounded-regex.ts'
 import { readBlocks, readSections } from '../engine/log-reader.ts'
 import type { SearchHit, SearchInput, SearchResult } from './api.ts'
 import type { AppContext } from './context.ts'
-import { piecesOf } from './reading.ts'
+import { piecesOf, slowRegex } from './reading.ts'
 
 const defaultHits = 20
 const maxHits = 200
@@ -16,17 +17,18 @@ const maxHitBytes = 300
 const maxRuns = 5_000
 const maxReadBytes = 2 * 1024 ** 3
 const maxReadMs = 8_000
+const maxRegexMs = 8_000
 /** How much of each stream goes to the index; longer logs are read when somebody searches. */
 const indexBytes = 256 * 1024
 
-/** Tells how well a line answers, and shows the part of it that does. */
+/** Finds the lines that answer, and tells how well. */
 interface Matcher {
-  /** 0: not at all. From `full` on: it has everything that was asked for. */
-  score(line: string): number
-  excerpt(line: string): string
+  /** The answers among the texts: where they stand in the list, their score, and the part of the text that is worth showing. */
+  find(texts: readonly string[]): { at: number; score: number; text: string }[]
   /** False where no line of this text can match. */
   mayBeIn(text: string): boolean
 }
+/** From here on a line has everything that was asked for. */
 const full = 1_000
 
 type Found = SearchHit & { readonly score: number; readonly order: number }
@@ -34,7 +36,7 @@ type Found = SearchHit & { readonly score: number; readonly order: number }
 export async function searchRuns(context: AppContext, input: SearchInput): Promise<SearchResult> {
   const limit = checkLimit(input.limit)
   const query = parseQuery(input.query)
-  const matcher = input.regex ? regexMatcher(compileRegex(input.query)) : wordMatcher(query)
+  const matcher = input.regex ? regexMatcher(input.query) : wordMatcher(query)
   if (input.regex ? input.query === '' : query.terms.length === 0) return { hits: [], more: false, warnings: [] }
   const tokens = input.regex ? [] : queryTokens(query)
   const candidates = await context.records.candidates(tokens, { failing: input.failing, sinceMs: input.sinceMs, limit: maxRuns })
@@ -79,10 +81,10 @@ function searchRun(context: AppContext, record: RunRecord, matcher: Matcher, ord
   const masker = context.masking.forRun(context.records.folder(record.id))
   const hits: Found[] = []
   const base = { run: record.id, command: record.command, failing: isFailing(record), order }
-  for (const field of ['purpose', 'command'] as const) {
-    const text = (record[field] ?? '').replace(/\s+/g, ' ').trim()
-    const score = text === '' ? 0 : matcher.score(text)
-    if (score > 0) hits.push({ ...base, ref: record.id, stream: field, line: null, text: matcher.excerpt(text), score })
+  const fields = ['purpose', 'command'] as const
+  const described = fields.map((field) => (record[field] ?? '').replace(/\s+/g, ' ').trim())
+  for (const { at, score, text } of matcher.find(described)) {
+    hits.push({ ...base, ref: record.id, stream: fields[at] as (typeof fields)[number], line: null, text, score })
   }
   let bytes = 0
   for (const stream of streamNames) {
@@ -90,13 +92,13 @@ function searchRun(context: AppContext, record: RunRecord, matcher: Matcher, ord
     for (const block of readBlocks(piecesOf(context, record, stream))) {
       bytes += block.text.length
       if (!matcher.mayBeIn(block.text)) continue
-      let line = block.firstLine
-      for (const raw of masker.mask(block.text).split('\n')) {
-        const text = matcher.mayBeIn(raw) ? cleanLine(raw) : ''
-        const score = text === '' ? 0 : matcher.score(text)
-        if (score > 0)
-          hits.push({ ...base, ref: `${record.id}:${stream === 'stderr' ? 'stderr:' : ''}${line}`, stream, line, text: matcher.excerpt(text), score })
-        line += 1
+      const lines = masker
+        .mask(block.text)
+        .split('\n')
+        .map((raw) => (matcher.mayBeIn(raw) ? cleanLine(raw) : ''))
+      for (const { at, score, text } of matcher.find(lines)) {
+        const line = block.firstLine + at
+        hits.push({ ...base, ref: `${record.id}:${stream === 'stderr' ? 'stderr:' : ''}${line}`, stream, line, text, score })
       }
       if (hits.length > 4 * hitsPerRun) keepBest(hits)
     }
@@ -119,8 +121,11 @@ function wordMatcher(query: Query): Matcher {
   // Folding what is ASCII on both sides is lower-casing; anything else goes the long way.
   const plain = parts.every(isAscii)
   return {
-    score: (line) => matchLine(query, line),
-    excerpt: (line) => excerpt(query, line, maxHitBytes),
+    find: (texts) =>
+      texts.flatMap((line, at) => {
+        const score = line === '' ? 0 : matchLine(query, line)
+        return score > 0 ? [{ at, score, text: excerpt(query, line, maxHitBytes) }] : []
+      }),
     mayBeIn(text) {
       // Between the letters of a word there may be escape sequences, which are not shown and not searched.
       if (!plain || !isPlain(text)) return true
@@ -130,12 +135,16 @@ function wordMatcher(query: Query): Matcher {
   }
 }
 
-function regexMatcher(pattern: RegExp): Matcher {
+function regexMatcher(query: string): Matcher {
+  const regex = boundRegex(compileRegex(query), maxRegexMs)
   return {
-    score: (line) => (pattern.test(line) ? full : 0),
-    excerpt(line) {
-      const match = pattern.exec(line)
-      return excerptAt(line, match?.index ?? 0, match?.[0].length ?? 0, maxHitBytes)
+    find(texts) {
+      const matches = regex.find(texts)
+      if (!matches) throw failure('invalid', { field: 'query', value: query, accepted: slowRegex })
+      return matches.flatMap((match, at) => {
+        const line = texts[at] as string
+        return match && line !== '' ? [{ at, score: full, text: excerptAt(line, match.index, match.length, maxHitBytes) }] : []
+      })
     },
     mayBeIn: () => true,
   }
