@@ -178,7 +178,7 @@ export interface SearchInput {
 }
 
 export interface SearchHit {
-  /** `run:line` of stdout, `run:e:line` of stderr: what `output` accepts; `run` alone where the command or purpose matched. */
+  /** `run:line` of stdout, `run:stderr:line` of stderr: what `output` accepts; `run` alone where the command or purpose matched. */
   readonly ref: string
   readonly run: string
   readonly stream: StreamName | 'command' | 'purpose'

@@ -2,7 +2,7 @@ import type { StreamName } from '../core/command.ts'
 
 const context = 10
 
-/** A line of a run as search names it: `RUN:120` in stdout, `RUN:e:7` or `RUN:stderr:7` in stderr. */
+/** A line of a run as search names it: `RUN:120` in stdout, `RUN:stderr:7` in stderr; `RUN:e:7` is understood too. */
 export interface OutputRef {
   readonly run: string
   readonly stream: StreamName
