@@ -1,5 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { byteLength, clampLine, cleanLine, formatCount, headBytes, lastFrame, oneLine, plural, splitLines, stripControls, tailBytes } from './text.ts'
+import {
+  byteLength,
+  clampLine,
+  cleanLine,
+  formatCount,
+  headBytes,
+  lastFrame,
+  oneLine,
+  plural,
+  splitLines,
+  stripControls,
+  tailBytes,
+  withoutControls,
+} from './text.ts'
 
 const sample = 'a你€🔥é👩‍💻ß\n'
 
@@ -94,5 +107,31 @@ describe('numbers in sentences', () => {
   it('are grouped and agree with their word', () => {
     expect(formatCount(1_234_567)).toBe('1,234,567')
     expect([plural(1, 'line'), plural(0, 'line'), plural(1_024, 'byte')]).toEqual(['1 line', '0 lines', '1,024 bytes'])
+  })
+})
+
+describe('withoutControls', () => {
+  it('gives the text of stripControls, but for NUL, and where each character came from', () => {
+    const texts = [
+      '\u001b[31mred\u001b[0m plain',
+      'a\u001b[2Kb\rc',
+      '\u009b1mx\u0008y\u0007',
+      '\u001b]0;title\u0007é😀\u001b(Bz',
+      'bad\u001b',
+      '\u001b',
+      'a\u0000b\u001b[m',
+    ]
+    for (const text of texts) {
+      const shown = withoutControls(text)
+      expect(shown?.text).toBe(stripControls(text).replaceAll('\ufffd', '\r'))
+      for (let at = 0; at < (shown?.text.length ?? 0); at += 1) {
+        const origin = text[shown?.originOf(at) ?? -1]
+        if (shown?.text[at] !== '\r') expect(origin).toBe(shown?.text[at])
+      }
+    }
+  })
+
+  it('gives nothing for text that is shown as it is', () => {
+    expect(withoutControls('plain\ttext\n')).toBeUndefined()
   })
 })

@@ -60,6 +60,8 @@ const anyControl = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the control characters are what this pattern is about
 const frameStarts = /(?:\u001b\[|\u009b)(?:[01]?G|2K)/g
 
+const removable = new RegExp(`(${frameStarts.source}|\\u0000)|${escapes.source}|${controls.source}`, 'g')
+
 /**
  * Removes escape sequences (colours, cursor, titles, clipboard) and other control characters; keeps tab, line feed and
  * carriage return, which also stands for what begins the line again. NUL becomes U+FFFD.
@@ -67,6 +69,49 @@ const frameStarts = /(?:\u001b\[|\u009b)(?:[01]?G|2K)/g
 export function stripControls(text: string): string {
   if (!anyControl.test(text)) return text
   return text.replace(frameStarts, '\r').replace(escapes, '').replaceAll('\u0000', '\ufffd').replace(controls, '')
+}
+
+/** Text as it is shown, and where it came from. */
+export interface ShownText {
+  readonly text: string
+  /** Where the character at `offset` of `text` stands in the original. */
+  originOf(offset: number): number
+}
+
+/** The text without what `stripControls` removes, with the way back; undefined where there is nothing to remove. */
+export function withoutControls(original: string): ShownText | undefined {
+  if (!anyControl.test(original)) return undefined
+  const starts: { readonly shown: number; readonly original: number }[] = []
+  let text = ''
+  let at = 0
+  const keep = (until: number): void => {
+    if (until <= at) return
+    starts.push({ shown: text.length, original: at })
+    text += original.slice(at, until)
+  }
+  for (const match of original.matchAll(removable)) {
+    keep(match.index)
+    at = match.index + match[0].length
+    // What begins the line anew or is shown as something stays a border between what stands around it.
+    if (match[1] === undefined) continue
+    starts.push({ shown: text.length, original: match.index })
+    text += '\r'
+  }
+  keep(original.length)
+  return {
+    text,
+    originOf(offset) {
+      let low = 0
+      let high = starts.length - 1
+      while (low < high) {
+        const middle = (low + high + 1) >> 1
+        if ((starts[middle]?.shown ?? 0) <= offset) low = middle
+        else high = middle - 1
+      }
+      const start = starts[low]
+      return start ? start.original + offset - start.shown : original.length
+    },
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { random } from '../../test/support/random.ts'
+import { stripControls } from '../core/text.ts'
 import { createMasker, looksSecret, type Masker, secretsOf, streamMasker } from './redact.ts'
 
 // Made of parts, so that nothing in this file has the form of a secret itself.
@@ -311,5 +312,46 @@ describe('secret names', () => {
       GONE_KEY: undefined,
     }
     expect(secretsOf(env, ['company_*']).sort()).toEqual(['p%40ssw0rd', 'p@ssw0rd', 'value-1', 'value-2'])
+  })
+})
+
+describe('a masker of text with escape sequences', () => {
+  const value = join('Zq9v', 'LongHidden', 'Value77abc')
+  const masker = createMasker({ secrets: [value] })
+  const hidden = [value, tokens.github as string]
+  const between = ['\u001b[0m', '\u001b[01;31m\u001b[K', '\u009b1m', '\u001b]8;;https://example.org\u0007', '\u0008', '\u0007', '\u001b(B']
+
+  it('masks a secret that a colour or another invisible sequence divides, as a search with colours prints it', () => {
+    for (const secret of hidden)
+      for (const sequence of between)
+        for (const at of [1, 5, secret.length - 1]) {
+          const line = `a ${sequence}${secret.slice(0, at)}${sequence}${secret.slice(at)}${sequence} z`
+          expect(stripControls(masker.mask(line))).toBe('a [masked] z')
+          expect(masker.mask(masker.mask(line))).toBe(masker.mask(line))
+        }
+  })
+
+  it('masks it with a sequence between all of its characters', () => {
+    expect(stripControls(masker.mask([...value].join('\u001b[m')))).toBe('[masked]')
+  })
+
+  it('keeps the number of lines and the sequences around', () => {
+    const text = `one\n\u001b[1m${value.slice(0, 9)}\u001b[0m${value.slice(9)}\nthree \u001b[1mbold\u001b[0m\n`
+    expect(masker.mask(text)).toBe('one\n\u001b[1m[masked]\nthree \u001b[1mbold\u001b[0m\n')
+  })
+
+  it('does not join what a carriage return or a NUL keeps apart', () => {
+    for (const border of ['\r', '\u0000', '\u001b[2K', '\u001b[1G']) {
+      const text = `${value.slice(0, 9)}${border}${value.slice(9)}`
+      expect(masker.mask(text)).toBe(text)
+    }
+  })
+
+  it('masks it also where it comes in pieces', () => {
+    const text = `a \u001b[1m${value.slice(0, 9)}\u001b[0m${value.slice(9)} z\n`
+    for (let at = 1; at < text.length; at += 1) {
+      const stream = streamMasker(masker)
+      expect(stripControls(stream.push(text.slice(0, at)) + stream.push(text.slice(at)) + stream.end())).toBe('a [masked] z\n')
+    }
   })
 })

@@ -1,3 +1,4 @@
+import { withoutControls } from '../core/text.ts'
 import { findShapes, openShape, type Span } from './redact-rules.ts'
 
 export { looksSecret, secretsOf } from '../core/secret-names.ts'
@@ -49,12 +50,40 @@ export function createMasker(options: MaskerOptions): Masker {
       findShapes(chunk, shifted)
       if (patterns.length > 0) eachConfigured(patterns, chunk, shifted)
     })
-  const find = (text: string): readonly Span[] => findAll(text, onePass)
+  // Both as it came and as it is shown: a colour in the middle of a secret (a match of grep) takes nothing from it.
+  const find = (text: string): readonly Span[] => {
+    const found = findAll(text, onePass)
+    const shown = withoutControls(text)
+    if (!shown) return found
+    const more = findAll(shown.text, onePass).map(({ start, end }) => ({ start: shown.originOf(start), end: shown.originOf(end - 1) + 1 }))
+    return more.length === 0 ? found : merge([...found, ...more])
+  }
+  const openFrom = (text: string): number =>
+    wordStartOf(text, Math.min(patterns.length > 0 ? lineStartOf(text) : text.length, openShape(text), openValue(values, text)))
   return {
     find,
-    mask: (text) => render(text, find(text)),
-    openFrom: (text) => wordStartOf(text, Math.min(patterns.length > 0 ? lineStartOf(text) : text.length, openShape(text), openValue(values, text))),
+    mask: (text) => maskAll(text, find),
+    openFrom(text) {
+      const shown = withoutControls(text)
+      if (!shown) return openFrom(text)
+      const open = openFrom(shown.text)
+      return Math.min(openFrom(text), open < shown.text.length ? shown.originOf(open) : text.length)
+    },
   }
+}
+
+const maxRounds = 4
+
+/** Between two looks at a text the labels of one change what the other sees, so it is looked at until nothing is found. */
+function maskAll(text: string, find: (text: string) => readonly Span[]): string {
+  let masked = text
+  for (let round = 0; round < maxRounds; round += 1) {
+    const spans = find(masked)
+    if (spans.length === 0) break
+    masked = render(masked, spans)
+    if (!withoutControls(masked)) break
+  }
+  return masked
 }
 
 function render(text: string, spans: readonly Span[]): string {
