@@ -56,6 +56,8 @@ export interface RecordsOptions {
 
 /** After a failure the store is left alone for this long. */
 const retryAfterMs = 5_000
+/** Stands in `pending` for all runs; no id of a run looks like this. */
+const everything = 'all-runs'
 /** How many of the newest runs are read from their files when there is no store. */
 const maxFallbackRuns = 2_000
 
@@ -116,7 +118,9 @@ export function openRecords(options: RecordsOptions): Records {
   async function open(): Promise<OpenedStore> {
     const opened = await options.openStore(home.store)
     bringHome()
-    if (opened.rebuild) await importAll(opened.store)
+    // Written down first: whoever is killed while filling the store leaves the rest to the next one.
+    if (opened.rebuild) remember(everything)
+    if (opened.rebuild || existsSync(join(home.pending, everything))) await importAll(opened.store)
     await importPending(opened.store)
     return opened
   }
@@ -145,18 +149,19 @@ export function openRecords(options: RecordsOptions): Records {
   }
 
   /** Does it in the real store; where that fails, in the one that stands in for it. */
-  async function use<T>(action: (store: Store) => Promise<T>): Promise<T> {
+  async function use<T>(action: (store: Store) => Promise<T>, again = false): Promise<T> {
     const current = await store()
     if (!current.real) return action(current.store)
     try {
       return await action(current.store)
     } catch (error) {
-      broken(error)
-      const unusable = real
-      real = undefined
-      void unusable?.then(({ store: old }) => old.close()).catch(() => {})
+      // One that was removed meanwhile is made anew, and knows all earlier runs before this one.
+      const removed = !again && !existsSync(home.store)
+      if (!removed) broken(error)
+      if ((await real?.catch(() => undefined))?.store === current.store) real = undefined
+      void current.store.close().catch(() => {})
       stand = undefined
-      return action((await store()).store)
+      return removed ? use(action, true) : action((await store()).store)
     }
   }
 
@@ -183,7 +188,8 @@ export function openRecords(options: RecordsOptions): Records {
   }
 
   async function importAll(target: Store): Promise<void> {
-    for (const record of recordsOf(places.flatMap(listRunIds))) await target.finish(record)
+    // A run that goes on may end while its record is read; a late beginning takes back no end.
+    for (const record of recordsOf(places.flatMap(listRunIds))) await target[record.state === 'running' ? 'begin' : 'finish'](record)
     for (const note of readNotes(home.notes)) await target.addNote(note)
   }
 

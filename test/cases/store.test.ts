@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Holdfast, RunResult } from '../../src/index.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/open.ts'
 import { caseFile, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, runProgram, until } from './place.ts'
 
 function inPlace(title: string, body: (place: Place) => Promise<void>): void {
@@ -118,6 +119,33 @@ describeCases('G: a store that cannot be used', () => {
       expect(await commands(await again())).toEqual(['after', 'before'])
       expect(existsSync(world.path('damaged', 'future.db'))).toBe(true)
     })
+  })
+
+  inPlace('a store that is removed while a run goes on is made anew with all earlier runs, in their order', async (place) => {
+    const { holdfast, again } = place
+    for (const text of ['first', 'second']) await expectRuns(holdfast, text)
+    const going = holdfast.exec({ script: 'read -r line; echo $line; exit 3', stdin: 'third' })
+    for (const name of readdirSync(homeOf(place))) if (name.startsWith('index.db')) rmSync(join(homeOf(place), name))
+    const run = await going
+    expect(run.warnings).toEqual([])
+    const ids = (await holdfast.runs({})).runs.map(({ id, command }) => (id === run.id ? 'third' : command))
+    expect(ids).toEqual(['third', expect.stringContaining('second'), expect.stringContaining('first')])
+    expect((await holdfast.show({ run: 'last' })).id).toBe(run.id)
+    expect((await (await again()).search({ query: 'first-error' })).hits).not.toEqual([])
+  })
+
+  inPlace('a store whose filling was cut short is filled by the next process', async (place) => {
+    const { holdfast, again } = place
+    await expectRuns(holdfast, 'before')
+    await holdfast.close()
+    // As a process leaves it that is killed right after it made the store.
+    for (const name of readdirSync(homeOf(place))) if (name.startsWith('index.db')) rmSync(join(homeOf(place), name))
+    await (await openSqliteStore(join(homeOf(place), 'index.db'))).store.close()
+    mkdirSync(join(homeOf(place), 'pending'))
+    writeFileSync(join(homeOf(place), 'pending', 'all-runs'), '')
+    const next = await again()
+    expect(await commands(next)).toEqual(['before'])
+    expect(existsSync(join(homeOf(place), 'pending'))).toBe(false)
   })
 
   inPlace('a locked store delays nothing for long, and is told of the run by the next process', async (place) => {

@@ -258,13 +258,23 @@ describe('a damaged store', () => {
 })
 
 describe('a store that changes under an open one', () => {
-  it('is opened anew when another process has put it aside', async () => {
+  it('is opened anew when another process has put it aside and made a new one', async () => {
     const { store } = await open()
     await store.begin(runRecord('old'))
     for (const name of files()) rmSync(join(dir, name))
-    await expectWorks(store)
     const other = await open()
+    await expectWorks(store)
     expect((await other.store.find('after'))?.id).toBe('after')
+  })
+
+  it('says so when it was removed, so that a new one is opened and filled before it is used', async () => {
+    const { store } = await open()
+    await store.begin(runRecord('old'))
+    for (const name of files()) rmSync(join(dir, name))
+    await expect(store.begin(runRecord('new'))).rejects.toMatchObject(fails('removed'))
+    await expect(store.list({ limit: 1 })).rejects.toMatchObject(fails('removed'))
+    expect(files()).toEqual([])
+    expect((await open()).rebuild).toBe(true)
   })
 })
 

@@ -231,9 +231,12 @@ function accessTo(context: Context, first: Opened): Access {
   let last: Promise<unknown> = Promise.resolve()
   const waiting: Waiting[] = []
 
-  // The file may be put aside or removed by another process; what is written to the old one would be lost.
+  // The file may be put aside or removed by another process; what is written to the old one would be lost. Who made a new
+  // one has filled it; where there is none, one is made by opening anew, which tells the opener to fill it.
   const refresh = async (): Promise<void> => {
-    if (current.readOnly || inodeOf(path) === current.inode) return
+    const inode = inodeOf(path)
+    if (current.readOnly || inode === current.inode) return
+    if (inode === 0) throw failure('store_unusable', { path, why: 'it was removed while it was in use' })
     reopening ??= openFile(context)
       .then((opened) => {
         current.connection.close()
