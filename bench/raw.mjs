@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 /** What Holdfast is compared with: the plainest use of node:child_process that does the same. */
 
 /** Starts a program and takes in what it prints on both streams. */
-export function rawCapture(program, args = []) {
+export function rawCapture(program, args = [], options = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     const output = { stdout: [], stderr: [] }
     child.stdout.on('data', (chunk) => output.stdout.push(chunk))
     child.stderr.on('data', (chunk) => output.stderr.push(chunk))

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openHoldfast } from '../dist/index.mjs'
 import { interleaved, median, printTable, timed, times } from './measure.mjs'
@@ -13,7 +13,9 @@ export async function throughput({ quick, world, goals }) {
   const rounds = quick ? 2 : 3
   const root = world.folder('throughput')
   const text = join(root, 'text')
-  writeFileSync(text, line.repeat(Math.ceil(size / line.length)).slice(0, size))
+  // No string can be as long as half a gigabyte.
+  const block = line.repeat(mib / 64)
+  for (let written = 0; written < size; written += block.length) appendFileSync(text, block.slice(0, size - written))
   const sources = [
     ['zeros (dd)', ['dd', 'if=/dev/zero', 'bs=64k', `count=${size / 65_536}`, 'status=none']],
     ['lines of text (cat)', ['cat', text]],
