@@ -8,6 +8,8 @@ export interface ProcessStat {
   readonly name: string
   readonly zombie: boolean
   readonly group: number
+  readonly session: number
+  readonly parent: number
   /** See ProcessIdentity. */
   readonly startTime: string
 }
@@ -48,6 +50,8 @@ export function readStat(pid: number): ProcessStat | undefined {
     name: Buffer.from(text.slice(open + 1, close), 'latin1').toString('utf8'),
     zombie: fields[0] === 'Z' || fields[0] === 'X',
     group: Number(fields[2]),
+    session: Number(fields[3]),
+    parent: Number(fields[1]),
     startTime: `${boot()}:${fields[19]}`,
   }
 }

@@ -23,7 +23,7 @@ export function localMachine({ holder }: MachineOptions): Machine {
     isAlive,
     findTree: async (mark, leader) => toLeftovers(await findTree(keyOf(mark, leader))),
     endTree: async (mark, leader, first, graceMs) => {
-      const key = keyOf(mark, leader)
+      const key: TreeKey = { ...keyOf(mark, leader), seen: new Map() }
       await signalTree(key, first, false)
       if (!(await goneWithin(key, graceMs))) {
         const deadline = performance.now() + confirmMs

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../test/support/clock.ts'
 import { identify, isAlive, readStat } from './identity.ts'
@@ -74,6 +75,27 @@ describe('the tree of a run', () => {
     for (const pid of pids) expect(await pidsOf(key)).toContain(pid)
   })
 
+  it.runIf(onLinux)('has what cleared its environment and left the group, as a member of its session or the child of one', async () => {
+    const groups = await start(`exec bash -c 'set -m; echo $$; env -i sh -c "echo \\$\\$; exec sleep 300" & wait'`, 2)
+    const sessions = await start(`echo $$; env -i setsid sh -c '${holds}' & wait`, 2)
+    const deep = await start(`echo $$; env -i setsid sh -c 'echo $$; env -i setsid sh -c "echo \\$\\$; exec sleep 300"; true' & wait`, 3)
+    for (const { key, pids } of [groups, sessions, deep]) {
+      expect(pids.slice(1).every((pid) => readStat(pid)?.group !== key.leader.pid)).toBe(true)
+      expect(await pidsOf(key)).toEqual(sorted(...pids))
+    }
+  })
+
+  it.runIf(onLinux)('has what was found once, also when its parent is gone', async () => {
+    const { key, launched, pids } = await start(`echo $$; env -i setsid sh -c '${holds}' & wait`, 2)
+    const looking: TreeKey = { ...key, seen: new Map() }
+    expect(await pidsOf(looking)).toEqual(sorted(...pids))
+    process.kill(key.leader.pid, 'SIGKILL')
+    await launched.exit
+    expect(await pidsOf(looking)).toEqual([pids[1]])
+    expect(await signalTree(looking, 'SIGKILL', false)).toBe(true)
+    await until(async () => (await findTree(looking)).length === 0)
+  })
+
   it.runIf(onLinux)('lives on without its first process', async () => {
     const { key, launched, pids } = await start(`setsid sh -c '${holds}' & sleep 300 & echo $!`, 2)
     await launched.exit
@@ -131,6 +153,20 @@ describe('a signal to a tree', () => {
     await until(async () => (await findTree(key)).length === 0)
     expect(pids.map(identify)).toEqual([undefined, undefined])
     expect(isAlive(other.key.leader)).toBe(true)
+  })
+
+  it.runIf(onLinux)('reaches what cleared its environment and left the session, though its parent dies of it first', async () => {
+    const { key, launched, pids } = await start(`echo $$; env -i setsid sh -c '${holds}' & wait`, 2)
+    expect(await signalTree(key, 'SIGTERM', launched.unreaped())).toBe(true)
+    await until(async () => pids.every((pid) => identify(pid) === undefined))
+  })
+
+  it.runIf(onLinux)('lets what is stopped act on it', async () => {
+    const { key, launched, pids } = await start(`trap 'exit 7' TERM; sh -c 'echo $$; kill -STOP $$' & echo $$; wait; kill -STOP $$`, 2)
+    for (const pid of pids.filter((each) => each !== key.leader.pid)) await until(async () => readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') T '))
+    await signalTree(key, 'SIGTERM', launched.unreaped())
+    expect(await launched.exit).toEqual({ code: 7, signal: null })
+    await until(async () => (await findTree(key)).length === 0)
   })
 
   it.runIf(onLinux)('reaches what the first process left behind', async () => {

@@ -13,11 +13,14 @@ export interface TreeKey {
   /** The first process: leader of the group, or a group that is empty by now. */
   readonly leader: ProcessIdentity
   readonly mark: string
+  /** Members that were found before, by pid with their start time: they stay members when nothing else shows it any more. */
+  readonly seen?: Map<number, string> | undefined
 }
 
 /**
- * The living processes of a run, the first one included: members of its group, and those that left the group
- * (setsid, double fork) but carry its mark. What cleared its environment and left the group is not found.
+ * The living processes of a run, the first one included: members of its group and of its session, those that left both
+ * (setsid, double fork) but carry its mark, and the children of all these. What cleared its environment and left the
+ * session is not found once its parent is gone, unless it was found before.
  */
 export async function findTree(key: TreeKey): Promise<ProcessStat[]> {
   return process.platform === 'linux' ? scanProc(key) : askPs(key)
@@ -28,12 +31,31 @@ function scanProc(key: TreeKey): ProcessStat[] {
   // A pid is given again only when no group has its number any more: then members of that group are strangers.
   const first = readStat(key.leader.pid)
   const groupIsOurs = !first || first.startTime === key.leader.startTime
+  const others: ProcessStat[] = []
   for (const pid of candidates(key.leader)) {
     const stat = pid === key.leader.pid ? first : readStat(pid)
     if (!stat || stat.zombie || startedBefore(stat.startTime, key.leader.startTime)) continue
-    if ((groupIsOurs && stat.group === key.leader.pid) || carriesMark(pid, key.mark)) found.push(stat)
+    const inside = groupIsOurs && (stat.group === key.leader.pid || stat.session === key.leader.pid)
+    if (inside || key.seen?.get(pid) === stat.startTime || carriesMark(pid, key.mark)) found.push(stat)
+    else others.push(stat)
   }
+  addChildren(found, others)
+  for (const { pid, startTime } of found) key.seen?.set(pid, startTime)
   return found
+}
+
+function addChildren(found: ProcessStat[], others: readonly ProcessStat[]): void {
+  const pids = new Set(found.map(({ pid }) => pid))
+  let rest = others
+  for (let before = -1; rest.length > 0 && before !== pids.size; ) {
+    before = pids.size
+    rest = rest.filter((stat) => {
+      if (!pids.has(stat.parent)) return true
+      pids.add(stat.pid)
+      found.push(stat)
+      return false
+    })
+  }
 }
 
 /** Descendants have a higher pid than the first process as long as pids have not wrapped around since. */
@@ -107,7 +129,15 @@ async function askPs(key: TreeKey): Promise<ProcessStat[]> {
   for (const line of stdout.split('\n')) {
     const match = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\w+\s+\w+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/.exec(line)
     if (!match || Number(match[2]) !== key.leader.pid || match[3]?.startsWith('Z')) continue
-    found.push({ pid: Number(match[1]), group: Number(match[2]), zombie: false, startTime: match[4] as string, name: match[5] as string })
+    found.push({
+      pid: Number(match[1]),
+      group: Number(match[2]),
+      session: 0,
+      parent: 0,
+      zombie: false,
+      startTime: match[4] as string,
+      name: match[5] as string,
+    })
   }
   return found
 }
@@ -117,20 +147,28 @@ async function askPs(key: TreeKey): Promise<ProcessStat[]> {
  * so that its group id cannot have been given to strangers. Resolves to whether any process got it.
  */
 export async function signalTree(key: TreeKey, signal: NodeJS.Signals, leaderUnreaped: boolean): Promise<boolean> {
-  let delivered = false
-  if (leaderUnreaped) {
-    try {
-      process.kill(-key.leader.pid, signal)
-      delivered = true
-    } catch {
-      // The group is empty or not ours any more; members that left it are looked for below.
-    }
-  }
-  for (const member of await findTree(key)) {
-    if (delivered && member.group === key.leader.pid && leaderUnreaped) continue
-    if (signalProcess(member, signal)) delivered = true
-  }
+  // Before the group gets it: the children of who dies of it have another parent afterwards.
+  const before = await findTree(key)
+  const toGroup = leaderUnreaped && signalGroup(key.leader.pid, signal)
+  let delivered = toGroup
+  const members = new Map([...before, ...(await findTree(key))].map((member) => [member.pid, member]))
+  const outside = [...members.values()].filter(({ group }) => !toGroup || group !== key.leader.pid)
+  for (const member of outside) if (signalProcess(member, signal)) delivered = true
+  if (signal === 'SIGKILL') return delivered
+  // What is stopped acts on no other signal before it goes on.
+  if (toGroup) signalGroup(key.leader.pid, 'SIGCONT')
+  for (const member of outside) signalProcess(member, 'SIGCONT')
   return delivered
+}
+
+/** False where the group is empty or not ours any more. */
+function signalGroup(group: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(-group, signal)
+    return true
+  } catch {
+    return false
+  }
 }
 
 export function toLeftovers(members: readonly ProcessStat[]): Leftover[] {

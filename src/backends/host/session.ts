@@ -30,7 +30,7 @@ async function startOnHost(command: ResolvedCommand, pipes: boolean): Promise<Ru
   const launched = await launch({ ...command, pipes }).catch((error: unknown) => {
     throw startFailure(error, command)
   })
-  const key: TreeKey = { leader: launched.identity, mark: command.mark }
+  const key: TreeKey = { leader: launched.identity, mark: command.mark, seen: new Map() }
   const { output, release } = mergeChunks(launched)
   return {
     id: String(launched.identity.pid),
