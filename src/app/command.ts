@@ -37,7 +37,9 @@ require('node:module').register('data:text/javascript,' + encodeURIComponent('ex
   JSON.stringify(url) + ' ? { ...c, parentURL: ' + JSON.stringify(here) + ' } : c)'))
 import(url)
 })()`
-const pythonLoader = "import sys; f = sys.argv.pop(); exec(compile(open(f, 'rb').read(), f, 'exec'), {'__name__': '__main__', '__file__': f})"
+// In the module __main__ itself, so that what the script defines is found there by others (pickle, multiprocessing).
+const pythonLoader =
+  "import sys; __file__ = sys.argv.pop(); exec((lambda code, _: code)(compile(open(__file__, 'rb').read(), __file__, 'exec'), globals().pop('sys')))"
 
 function builtIn(name: string): Runtime | undefined {
   if (name === 'bash') return { argv: ['bash', '--noprofile', '--norc'], file: 'script.sh' }
