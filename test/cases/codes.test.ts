@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { constants } from 'node:os'
 import { expect, it } from 'vitest'
 import type { RunResult } from '../../src/index.ts'
-import { caseFile, caseText, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, runProgram } from './place.ts'
+import { caseFile, caseText, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, program, runProgram } from './place.ts'
 
 function inPlace(title: string, body: (place: Place) => Promise<void>): void {
   it.concurrent(title, async () => {
@@ -99,16 +99,13 @@ describeCases('D: exit codes, signals, arguments, environment, time', () => {
       expect(String(error)).toContain(w)
       expect(String(error)).not.toMatch(/ENOENT|bash/)
     }
-    const bash = await runProgram(
-      'bash',
-      ['-c', `mkdir gone && cd gone && rmdir ../gone && ${process.execPath} ${new URL('../../dist/cli.js', import.meta.url).pathname} exec -- echo hi`],
-      {
-        cwd: world.root,
-        env: world.env,
-      },
-    )
-    expect([bash.status, bash.stdout]).toEqual([125, ''])
-    expect(bash.stderr).toMatch(/^holdfast: .*root\/gone.* does not exist/)
+    // With what the shell says about it, with nothing, and with the empty text that dash leaves.
+    for (const surroundings of ['env', 'env -u PWD', 'env PWD=']) {
+      const script = `mkdir gone && cd gone && rmdir ../gone && ${surroundings} ${process.execPath} ${program} exec -- echo hi`
+      const bash = await runProgram('bash', ['-c', script], { cwd: world.root, env: world.env })
+      expect([bash.status, bash.stdout]).toEqual([125, ''])
+      expect(bash.stderr).toMatch(/^holdfast: .*root\/gone.* does not exist/)
+    }
     expect((await holdfast.runs({})).total).toBe(total)
     expect(existsSync(w)).toBe(false)
     expect(logOf(await holdfast.exec({ script: 'echo hi', cwd: world.root }))).toBe('hi\n')

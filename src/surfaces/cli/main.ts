@@ -1,3 +1,4 @@
+import { readlinkSync } from 'node:fs'
 import { version } from '../../core/version.ts'
 import type { CliIo } from './io.ts'
 
@@ -82,12 +83,20 @@ function processIo(): CliIo {
   }
 }
 
-// Node refuses to say where it is once that folder is gone; what the shell said then names it in the error.
+// Node refuses to say where it is once that folder is gone. Linux names it still, with a mark; elsewhere a shell may have.
 function workingDirectory(): string {
   try {
     return process.cwd()
   } catch {
-    return process.env.PWD ?? '/'
+    return folderThatWas() || process.env.PWD || '/'
+  }
+}
+
+function folderThatWas(): string {
+  try {
+    return readlinkSync('/proc/self/cwd').replace(/ \(deleted\)$/, '')
+  } catch {
+    return ''
   }
 }
 
