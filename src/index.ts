@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { App } from './app/api.ts'
 import { openApp } from './compose.ts'
 

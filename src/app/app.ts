@@ -1,14 +1,12 @@
 import { makeNote } from '../context/notes.ts'
-import { buildSnapshot } from '../context/snapshot.ts'
-import { readSnapshot, writeSnapshot } from '../context/snapshot-file.ts'
-import { failure, toHoldfastError } from '../core/errors.ts'
+import { failure } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { RunFilter } from '../core/store.ts'
 import { splitLines } from '../core/text.ts'
 import { digestLog } from '../digest/digest.ts'
 import { pause, systemClock } from '../engine/clock.ts'
 import { measureLog } from '../engine/log-reader.ts'
-import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type SnapshotResult, type StopSignal, stopSignals } from './api.ts'
+import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext } from './context.ts'
 import { examine } from './doctor.ts'
 import { createExecutions } from './execution.ts'
@@ -20,10 +18,10 @@ import { readOutput } from './reading.ts'
 import { roomFor, toResult, toSummary } from './results.ts'
 import { newRunId } from './run-folder.ts'
 import { indexPending, indexRuns, searchRuns } from './search.ts'
+import { resumeFrom, takeSnapshot } from './snapshots.ts'
 
 const defaultRuns = 20
 const maxListed = 200
-const maxSnapshotBytes = 2048
 /** Runs wait so long for others to be indexed with them, so that a burst of short ones is not held up by it. */
 const indexAfterMs = 250
 /** What a run that other programs hold may take to end when this process closes. */
@@ -143,45 +141,6 @@ export function createApp(context: AppContext): App {
     return { ...record, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
   }
 
-  async function snapshot(input: { context?: string | undefined; limit?: number | undefined }): Promise<SnapshotResult> {
-    const text = await compose(input.context ?? null, input.limit)
-    tryHome(context.home, context.homePlace)
-    const warnings: string[] = []
-    let path: string | null = context.home.snapshot
-    try {
-      writeSnapshot(path, text)
-    } catch (error) {
-      warnings.push(`the snapshot could not be stored: ${toHoldfastError(error).message}`)
-      path = null
-    }
-    return { text, bytes: Buffer.byteLength(text), path, warnings }
-  }
-
-  async function compose(active: string | null, limit = maxSnapshotBytes): Promise<string> {
-    if (!Number.isInteger(limit) || limit < 0) throw failure('invalid', { field: 'limit', value: limit, accepted: 'a whole number of bytes from 0' })
-    await history()
-    const or = <T>(promise: Promise<T>, fallback: T): Promise<T> => promise.catch(() => fallback)
-    const [notes, runs, failing, running] = await Promise.all([
-      or(context.records.listNotes(), []),
-      or(context.records.list({ limit: 12 }), []),
-      or(context.records.list({ limit: 6, failing: true }), []),
-      or(context.records.list({ limit: 12, running: true }), []),
-    ])
-    const recent = [...runs, ...failing.filter(({ id }) => !runs.some((run) => run.id === id))].filter(({ state }) => state !== 'running')
-    return buildSnapshot(
-      {
-        now: context.now(),
-        root: context.root,
-        branch: context.branchOf(context.root),
-        context: active === null ? null : context.masking.general.mask(active),
-        notes: [...notes],
-        runs: recent,
-        running: [...running],
-      },
-      Math.min(limit, maxSnapshotBytes),
-    )
-  }
-
   return {
     exec,
     wait,
@@ -215,12 +174,13 @@ export function createApp(context: AppContext): App {
       const stream = { name: 'stdout' as const, sections: [{ firstLine: 1, text: masked }], bytes: Buffer.byteLength(text), lines, droppedBytes: 0 }
       return { digest: digestLog([stream], { budget: roomFor(context, budget), failed: true }) }
     },
-    snapshot,
+    async snapshot(input) {
+      await history()
+      return takeSnapshot(context, input)
+    },
     async resume() {
-      const stored = readSnapshot(context.home.snapshot)
-      if (stored !== undefined) return { text: stored, bytes: Buffer.byteLength(stored), path: context.home.snapshot, warnings: [] }
-      const text = await compose(null)
-      return { text, bytes: Buffer.byteLength(text), path: null, warnings: [] }
+      await history()
+      return resumeFrom(context)
     },
     async addNote(input) {
       makeHome(context.home, context.homePlace)

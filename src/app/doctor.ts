@@ -14,6 +14,7 @@ export async function examine(context: AppContext): Promise<DoctorResult> {
   const checks = [
     { name: 'version', status: 'ok', detail: `holdfast ${context.version} on Node ${process.versions.node}, ${process.platform} ${process.arch}` },
     platform(),
+    ...enabled(context),
     ...home(context),
     await store(context),
     await pipes(context),
@@ -25,6 +26,10 @@ export async function examine(context: AppContext): Promise<DoctorResult> {
     },
   ] satisfies Check[]
   return { ok: checks.every(({ status }) => status !== 'failed'), checks }
+}
+
+function enabled({ settings }: AppContext): Check[] {
+  return settings.disabledBy ? [{ name: 'enabled', status: 'failed', detail: `no command is run here: "enabled": false in ${settings.disabledBy}` }] : []
 }
 
 function platform(): Check {

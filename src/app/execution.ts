@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import type { Session } from '../core/backend.ts'
 import type { ExecutionPlan, ResolvedCommand } from '../core/command.ts'
-import { failure, type HoldfastError, toHoldfastError } from '../core/errors.ts'
+import { failure, type HoldfastError, toHoldfastError, withFacts } from '../core/errors.ts'
 import { resolveLimits } from '../core/limits.ts'
 import { emptyTotals, type ProcessIdentity, type RunRecord } from '../core/run.ts'
 import { headBytes } from '../core/text.ts'
@@ -94,7 +94,7 @@ export function createExecutions(context: AppContext): Executions {
       }
       return await start(await session, first, command, prepared, folder, call, warnings)
     } catch (error) {
-      const failed = nameRuntime(toHoldfastError(error), prepared.program.runtime)
+      const failed = withFacts(nameRuntime(toHoldfastError(error), prepared.program.runtime), prepared.masker.mask)
       await over(first, { state: 'failed', error: failed.toJSON() }, prepared.masker, warnings).finished
       throw failed
     }
@@ -205,14 +205,15 @@ export function createExecutions(context: AppContext): Executions {
 const merge = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])]
 
 function firstRecord(context: AppContext, id: string, { program, cwd, plan, notes, masker }: Prepared, purpose: string | undefined): RunRecord {
+  const branch = context.branchOf(cwd)
   return {
     id,
     state: 'running',
     command: masker.mask(program.display),
     runtime: program.runtime,
     purpose: purpose === undefined || purpose === '' ? null : headBytes(masker.mask(purpose), maxPurposeBytes),
-    cwd,
-    branch: context.branchOf(cwd),
+    cwd: masker.mask(cwd),
+    branch: branch === null ? null : masker.mask(branch),
     startedAt: context.now().toISOString(),
     endedAt: null,
     durationMs: null,

@@ -45,6 +45,12 @@ describe('keepPrintedSecrets', () => {
     expect(existsSync(folder.masked)).toBe(false)
   })
 
+  it('keeps what is printed with colours in it, since it is shown without them', () => {
+    writeFileSync(folder.stderr, `\u001b[1m${printed.slice(0, 5)}\u001b[0m${printed.slice(5)}\n`)
+    keepPrintedSecrets(folder, [printed, silent])
+    expect(readFileSync(folder.masked, 'utf8')).toBe(JSON.stringify([printed]))
+  })
+
   it('finds a secret across the border of the parts that are read', () => {
     for (let shift = 1; shift < printed.length; shift += 1) {
       writeFileSync(folder.stdout, 'x'.repeat(256 * 1024 - shift) + printed)

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { stripControls } from '../core/text.ts'
 import { runWithin } from '../engine/bounded-regex.ts'
 import { findPieces, readChunks } from '../engine/log-reader.ts'
 import { createMasker, type Masker, minSecretLength } from '../engine/redact.ts'
@@ -61,7 +62,14 @@ export function noteSecrets(folder: RunFolder, secrets: readonly string[]): void
   }
 }
 
-/** Keeps of the secrets of a run those that occur in its logs. Read in overlapping chunks, so none is missed at a border. */
+const escape = 0x1b
+/** Colours and the like inside a secret make it longer by so much at most. */
+const maxEscapesBytes = 1024
+
+/**
+ * Keeps of the secrets of a run those that occur in its logs, as they are printed or as they are shown. Read in
+ * overlapping chunks, so none is missed at a border.
+ */
 export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]): void {
   const wanted = new Map(secrets.filter((secret) => secret.length >= minSecretLength).map((secret) => [secret, Buffer.from(secret)]))
   const longest = Math.max(0, ...[...wanted.values()].map((bytes) => bytes.length))
@@ -72,13 +80,14 @@ export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]
     for (const piece of findPieces(path, undefined)) {
       for (const chunk of readChunks(piece)) {
         const bytes = Buffer.concat([overlap, chunk])
+        const shown = bytes.includes(escape) ? stripControls(bytes.toString('utf8')) : ''
         for (const [secret, needle] of wanted) {
-          if (!bytes.includes(needle)) continue
+          if (!bytes.includes(needle) && !shown.includes(secret)) continue
           found.push(secret)
           wanted.delete(secret)
         }
         if (wanted.size === 0) break
-        overlap = Buffer.from(bytes.subarray(Math.max(0, bytes.length - longest + 1)))
+        overlap = Buffer.from(bytes.subarray(Math.max(0, bytes.length - longest - maxEscapesBytes)))
       }
     }
   }

@@ -104,9 +104,10 @@ function searchRun(context: AppContext, record: RunRecord, matcher: Matcher, ord
     }
   }
   keepBest(hits)
-  // Lines with a part of the query are worth showing only where no line of the run has all of it.
-  const best = Math.max(0, ...hits.map(({ score }) => score))
-  found.push(...hits.filter(({ score }) => score >= full || best < full))
+  // Lines with a part of the query are worth showing only where no line of the run has all of it. A command or a purpose
+  // that has all of it says nothing about the lines.
+  const best = Math.max(0, ...hits.filter(({ line }) => line !== null).map(({ score }) => score))
+  found.push(...hits.filter(({ score, line }) => score >= full || (line !== null && best < full)))
   return bytes
 }
 
