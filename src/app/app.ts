@@ -1,11 +1,12 @@
 import { makeNote } from '../context/notes.ts'
-import { failure } from '../core/errors.ts'
+import { failure, HoldfastError, withFacts } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { RunFilter } from '../core/store.ts'
 import { splitLines } from '../core/text.ts'
 import { digestLog } from '../digest/digest.ts'
 import { pause, systemClock } from '../engine/clock.ts'
 import { measureLog } from '../engine/log-reader.ts'
+import type { Masker } from '../engine/redact.ts'
 import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext } from './context.ts'
 import { examine } from './doctor.ts'
@@ -141,7 +142,7 @@ export function createApp(context: AppContext): App {
     return { ...record, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
   }
 
-  return {
+  const app: App = {
     exec,
     wait,
     stop,
@@ -215,6 +216,21 @@ export function createApp(context: AppContext): App {
       await context.records.close()
     },
   }
+  return withMaskedErrors(app, context.masking.general)
+}
+
+/** What a caller hands in may hold a secret, and an error names it: it is masked like everything else that is told. */
+function withMaskedErrors(app: App, masker: Masker): App {
+  const guard =
+    (act: (...args: unknown[]) => Promise<unknown>) =>
+    async (...args: unknown[]) => {
+      try {
+        return await act(...args)
+      } catch (error) {
+        throw error instanceof HoldfastError ? withFacts(error, masker.mask) : error
+      }
+    }
+  return Object.fromEntries(Object.entries(app).map(([name, act]) => [name, guard(act)])) as unknown as App
 }
 
 function checkListed(limit: number | undefined): number {

@@ -62,7 +62,7 @@ export function noteSecrets(folder: RunFolder, secrets: readonly string[]): void
   }
 }
 
-const escape = 0x1b
+const escapeByte = 0x1b
 /** Colours and the like inside a secret make it longer by so much at most. */
 const maxEscapesBytes = 1024
 
@@ -80,7 +80,7 @@ export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]
     for (const piece of findPieces(path, undefined)) {
       for (const chunk of readChunks(piece)) {
         const bytes = Buffer.concat([overlap, chunk])
-        const shown = bytes.includes(escape) ? stripControls(bytes.toString('utf8')) : ''
+        const shown = bytes.includes(escapeByte) ? stripControls(bytes.toString('utf8')) : ''
         for (const [secret, needle] of wanted) {
           if (!bytes.includes(needle) && !shown.includes(secret)) continue
           found.push(secret)

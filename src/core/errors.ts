@@ -32,12 +32,21 @@ export function shown(value: unknown): string {
   return (text ?? 'nothing').length > 80 ? `${[...(text ?? '')].slice(0, 77).join('')}...` : (text ?? 'nothing')
 }
 
+/** Nothing was given. An empty text is a value: some fields take one. */
+const isMissing = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.length === 0)
+
+const isShellLine = (program: string): boolean => /[\s|&;<>$]/.test(program)
+const shellLineHint = '; a shell command line goes into a script (-c)'
+
 /** One row per situation: its code and its sentence. `details.reason` carries the key. */
 const reasons = {
-  invalid: reason<{ field: string; value: unknown; accepted: string }>('invalid_argument', (f) => `${f.field} is ${shown(f.value)}; accepted: ${f.accepted}`),
-  unknown_option: reason<{ option: string; command: string; suggestion?: string | undefined }>(
+  invalid: reason<{ field: string; value: unknown; accepted: string }>(
     'invalid_argument',
-    (f) => `${f.command} has no option ${f.option}${f.suggestion ? `; did you mean ${f.suggestion}?` : ''} (see holdfast ${f.command} --help)`,
+    (f) => `${f.field} is ${isMissing(f.value) ? 'missing' : shown(f.value)}; accepted: ${f.accepted}`,
+  ),
+  unknown_option: reason<{ option: string; command: string; suggestion?: string | undefined; help?: string | undefined }>(
+    'invalid_argument',
+    (f) => `${f.command} has no option ${f.option}${f.suggestion ? `; did you mean ${f.suggestion}?` : ''}${f.help ? ` (see ${f.help})` : ''}`,
   ),
   unknown_command: reason<{ command: string; suggestion?: string | undefined }>(
     'invalid_argument',
@@ -53,7 +62,10 @@ const reasons = {
   cwd_forbidden: reason<{ cwd: string }>('permission_denied', (f) => `the working directory ${f.cwd} cannot be entered; nothing was started`),
   cwd_outside: reason<{ cwd: string; root: string }>('invalid_argument', (f) => `cwd ${f.cwd} leads outside the workspace; accepted: a path inside ${f.root}`),
   root_missing: reason<{ root: string }>('not_found', (f) => `the folder ${f.root} does not exist; accepted: an existing folder`),
-  program_missing: reason<{ program: string }>('not_found', (f) => `there is no program ${shown(f.program)} on the PATH of the command; nothing was started`),
+  program_missing: reason<{ program: string }>(
+    'not_found',
+    (f) => `there is no program ${shown(f.program)} on the PATH of the command; nothing was started${isShellLine(f.program) ? shellLineHint : ''}`,
+  ),
   program_not_executable: reason<{ program: string }>('permission_denied', (f) => `the program ${shown(f.program)} cannot be executed; nothing was started`),
   runtime_missing: reason<{ runtime: string; program: string }>(
     'not_found',
@@ -121,6 +133,28 @@ export class HoldfastError extends Error {
 export function failure<K extends ErrorReason>(key: K, facts: FactsOf<K>, cause?: unknown): HoldfastError {
   const { code, message } = reasons[key] as Reason<FactsOf<K>>
   return new HoldfastError(code, message(facts), { reason: key, ...facts }, cause)
+}
+
+/** The error with every text among its facts changed, and its sentence composed of these anew. Itself where none changes. */
+export function withFacts(error: HoldfastError, change: (text: string) => string): HoldfastError {
+  const { reason: key, ...facts } = error.details
+  let isChanged = false
+  const told = changeTexts(facts, (text) => {
+    const other = change(text)
+    isChanged ||= other !== text
+    return other
+  })
+  if (!isChanged) return error
+  const changed = failure(key, told as FactsOf<ErrorReason>, error.cause)
+  changed.operation = error.operation
+  return changed
+}
+
+function changeTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map((each) => changeTexts(each, change))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, changeTexts(each, change)]))
 }
 
 /** Any thrown value as a HoldfastError; what is not one already becomes `internal`. */
