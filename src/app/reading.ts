@@ -76,7 +76,7 @@ export const slowRegex = 'a regular expression that is quick to test; this one t
 
 /** Leaves only the lines in which the expression is found, and notes of ours. */
 function matchingLines(grep: string): (source: Iterable<OutputLine>) => Generator<OutputLine> {
-  const regex = boundRegex(compileRegex(grep), maxRegexMs)
+  const regex = boundRegex(compileRegex(grep, 'grep'), maxRegexMs)
   function* select(lines: readonly OutputLine[]): Generator<OutputLine> {
     const matches = regex.find(lines.map(({ text }) => text))
     if (!matches) throw failure('invalid', { field: 'grep', value: grep, accepted: slowRegex })

@@ -137,7 +137,7 @@ function wordMatcher(query: Query): Matcher {
 }
 
 function regexMatcher(query: string): Matcher {
-  const regex = boundRegex(compileRegex(query), maxRegexMs)
+  const regex = boundRegex(compileRegex(query, 'query'), maxRegexMs)
   return {
     find(texts) {
       const matches = regex.find(texts)

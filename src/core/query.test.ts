@@ -330,26 +330,26 @@ describe('excerpts', () => {
   })
 
   it('show a place given by a regular expression', () => {
-    const match = compileRegex('needle\\d+').exec(long)
+    const match = compileRegex('needle\\d+', 'query').exec(long)
     expect(excerptAt(long, match?.index ?? 0, match?.[0].length ?? 0, 40)).toContain('needle42')
   })
 })
 
 describe('regular expressions', () => {
   it('know Unicode, and fall back for patterns of habit', () => {
-    expect(compileRegex('^\\p{L}+$').test('日本')).toBe(true)
-    expect(compileRegex('a\\-b').test('a-b')).toBe(true)
-    expect(compileRegex('{x').test('{x')).toBe(true)
+    expect(compileRegex('^\\p{L}+$', 'query').test('日本')).toBe(true)
+    expect(compileRegex('a\\-b', 'query').test('a-b')).toBe(true)
+    expect(compileRegex('{x', 'query').test('{x')).toBe(true)
   })
 
-  it('that are invalid are refused with the pattern and what is accepted', () => {
-    expect(() => compileRegex('(')).toThrow(HoldfastError)
+  it('that are invalid are refused with their field, the pattern and what is accepted', () => {
+    expect(() => compileRegex('(', 'grep')).toThrow(HoldfastError)
     try {
-      compileRegex('(')
+      compileRegex('(', 'grep')
     } catch (error) {
       expect(error).toMatchObject({
         code: 'invalid_argument',
-        details: { reason: 'invalid', field: 'query', value: '(', accepted: 'a JavaScript regular expression' },
+        details: { reason: 'invalid', field: 'grep', value: '(', accepted: 'a JavaScript regular expression' },
       })
     }
   })

@@ -510,8 +510,8 @@ function onBoundary(text: string, offset: number): number {
   return low >= 0xdc00 && low <= 0xdfff && high >= 0xd800 && high <= 0xdbff ? offset - 1 : offset
 }
 
-/** A regular expression to search with. Throws `invalid_argument` where it is none. */
-export function compileRegex(pattern: string): RegExp {
+/** A regular expression to search with. Throws `invalid`, which names the field that it came in, where it is none. */
+export function compileRegex(pattern: string, field: string): RegExp {
   try {
     return new RegExp(pattern, 'u')
   } catch {
@@ -520,6 +520,6 @@ export function compileRegex(pattern: string): RegExp {
   try {
     return new RegExp(pattern)
   } catch (error) {
-    throw failure('invalid', { field: 'query', value: pattern, accepted: 'a JavaScript regular expression' }, error)
+    throw failure('invalid', { field, value: pattern, accepted: 'a JavaScript regular expression' }, error)
   }
 }
