@@ -29,16 +29,16 @@ describe('the input of an operation', () => {
     [{ argv, timeoutMs: null }, 'timeoutMs is null; accepted: a positive number of milliseconds'],
     [{ argv, waitMs: -1 }, 'waitMs is -1; accepted: a number of milliseconds from 0'],
     [{ argv: ['a\0b'] }, 'argv is ["a\\u0000b"]; accepted: a list of texts without NUL, the program first'],
-    [{ argv: [] }, 'argv is []; accepted: a program with its arguments, or a script'],
+    [{ argv: [] }, 'argv is missing; accepted: a program with its arguments, or a script'],
     [{ argv: [''] }, 'argv is [""]; accepted: a program with its arguments, or a script'],
-    [{}, 'argv is undefined; accepted: a program with its arguments, or a script'],
+    [{}, 'argv is missing; accepted: a program with its arguments, or a script'],
     [{ argv, script: 'true' }, 'script is "true"; accepted: a script or a program with arguments, not both'],
     [{ argv, runtime: 'node' }, 'runtime is "node"; accepted: a runtime together with a script'],
     [{ argv, env: { A: 1 } }, 'env is {"A":1}; accepted: variables with text as their values'],
     [{ argv, leftovers: 'keep' }, 'leftovers is "keep"; accepted: report, kill'],
     [{ argv, budget: 1.5 }, 'budget is 1.5; accepted: a whole number of bytes from 1'],
-    [{ argv, timeout_ms: 5 }, 'exec has no option timeout_ms; did you mean timeoutMs? (see holdfast exec --help)'],
-    [{ argv, zzz: 5 }, 'exec has no option zzz (see holdfast exec --help)'],
+    [{ argv, timeout_ms: 5 }, 'exec has no option timeout_ms; did you mean timeoutMs?'],
+    [{ argv, zzz: 5 }, 'exec has no option zzz'],
   ])('%j is refused in one sentence', (raw, sentence) => {
     expect(refusal(() => parseInput(exec, raw))).toBe(sentence)
   })
@@ -48,7 +48,7 @@ describe('the input of an operation', () => {
   })
 
   it('names a missing field and what it takes', () => {
-    expect(refusal(() => parseInput(wait, {}))).toBe('run is undefined; accepted: a run id, a unique prefix of one, or "last"')
+    expect(refusal(() => parseInput(wait, {}))).toBe('run is missing; accepted: a run id, a unique prefix of one, or "last"')
   })
 
   it.each(['TERM', 'SIGTERM', 'term', 'sigTerm'])('reads the signal %s', (signal) => {

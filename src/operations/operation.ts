@@ -82,7 +82,7 @@ export function parseInput<Schema extends InputSchema>(
   return parsed.output
 }
 
-/** The refusal of a field that an operation does not have. */
+/** The refusal of a field that an operation does not have. Without a word about help, which programs cannot ask for. */
 export function unknownField(op: Pick<Operation, 'name'>, given: string, known: readonly string[]) {
   return failure('unknown_option', { option: given, command: commandOf(op), suggestion: closest(given, known) })
 }

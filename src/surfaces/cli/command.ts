@@ -24,6 +24,8 @@ export interface Command {
   /** The positional is for the command line alone, not a field of the operation. */
   readonly positionalIsOwn?: boolean | undefined
   readonly takesProgram?: boolean | undefined
+  /** Its answer is not for people, so that there is nothing to print as JSON. */
+  readonly withoutJson?: boolean | undefined
   run(invocation: Invocation): Promise<number>
 }
 

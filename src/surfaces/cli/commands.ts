@@ -1,4 +1,5 @@
 import type { ConfigResult, DoctorResult, GcResult, RunResult, RunsResult, SearchResult, SnapshotResult } from '../../app/api.ts'
+import { failure } from '../../core/errors.ts'
 import type { Note } from '../../core/store.ts'
 import * as ops from '../../operations/index.ts'
 import { type Command, commandFor, perform } from './command.ts'
@@ -56,7 +57,8 @@ const mcpCommand: Command = {
   details: ['Commands that come this way end after 2m unless they say otherwise.'],
   options: [],
   examples: ['claude mcp add holdfast -- holdfast mcp'],
-  run: () => Promise.resolve(0),
+  withoutJson: true,
+  run: () => Promise.reject(failure('invalid', { field: 'the argument', value: '--', accepted: 'holdfast mcp' })),
 }
 
 /** Every command, in the order of help. */

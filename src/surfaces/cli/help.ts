@@ -34,7 +34,7 @@ export function commandHelp(command: Command): string {
   const usage = command.usage.map((line, i) => `${i === 0 ? 'Usage: ' : '       '}holdfast ${line}`)
   const options = [
     ...command.options.map((option) => [nameOf(option), option.about + (option.default === undefined ? '' : ` Default: ${option.default}.`)] as const),
-    ...(command.words === 'mcp' ? [] : [jsonLine]),
+    ...(command.withoutJson ? [] : [jsonLine]),
     helpLine,
   ]
   const width = Math.min(26, Math.max(...options.map(([name]) => name.length)) + 2)

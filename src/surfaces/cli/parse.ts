@@ -40,17 +40,20 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
     const equals = arg.startsWith('--') ? arg.indexOf('=') : -1
     const flag = equals === -1 ? arg : arg.slice(0, equals)
     if (flag === '--help' || flag === '-h') help = true
-    else if (flag === '--json') json = true
+    else if (flag === '--json' && !command.withoutJson) json = true
     else {
       const option = options.get(flag)
-      if (!option) throw failure('unknown_option', { option: flag, command: command.words, suggestion: closest(flag, [...options.keys(), '--json', '--help']) })
+      if (!option) {
+        const known = [...options.keys(), ...(command.withoutJson ? [] : ['--json']), '--help']
+        throw failure('unknown_option', { option: flag, command: command.words, suggestion: closest(flag, known), help: `holdfast ${command.words} --help` })
+      }
       if (option.value === undefined) {
         if (equals !== -1) throw failure('invalid', { field: flag, value: arg.slice(equals + 1), accepted: `${flag} without a value` })
         option.read(given, '')
       } else if (equals !== -1) option.read(given, arg.slice(equals + 1))
       else {
         i += 1
-        if (i >= args.length) throw failure('invalid', { field: flag, value: '', accepted: `${flag} ${option.value}` })
+        if (i >= args.length) throw failure('invalid', { field: `the value of ${flag}`, value: undefined, accepted: `${flag} ${option.value}` })
         option.read(given, args[i] as string)
       }
     }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { App, OutputInput, OutputResult, RunSummary } from '../../app/api.ts'
+import { failure } from '../../core/errors.ts'
 import { operations } from '../../operations/index.ts'
 import { commands } from './commands.ts'
 import { fakeRun, play } from './fake-cli.ts'
@@ -70,9 +71,9 @@ describe('a command line that cannot be used', () => {
     [['exce', '--', 'x'], 'there is no command "exce"; did you mean exec? (see holdfast --help)'],
     [['frobnicate'], 'there is no command "frobnicate" (see holdfast --help)'],
     [['notes'], 'there is no command "notes"; did you mean note? (see holdfast --help)'],
-    [['note'], 'the word after note is ""; accepted: add, list, remove'],
+    [['note'], 'the word after note is missing; accepted: add, list, remove'],
     [['note', 'delete', 'x'], 'the word after note is "delete"; accepted: add, list, remove'],
-    [['show'], 'RUN is undefined; accepted: a run id, a unique prefix of one, or "last"'],
+    [['show'], 'RUN is missing; accepted: a run id, a unique prefix of one, or "last"'],
     [['show', 'a', 'b'], 'the argument is "b"; accepted: holdfast show [options] RUN'],
     [['runs', 'x'], 'the argument is "x"; accepted: holdfast runs [options]'],
     [['runs', '--limit', '0'], '--limit is 0; accepted: a whole number of runs from 1'],
@@ -80,7 +81,10 @@ describe('a command line that cannot be used', () => {
     [['stop', 'last', '--signal', 'USR1'], '--signal is "USR1"; accepted: SIGTERM'],
     [['wait', 'last', '--timeout', '5'], '--timeout is "5"; accepted: a positive duration'],
     [['search', 'x', '--since', 'yesterday'], '--since is "yesterday"; accepted: a time back'],
-    [['search'], 'QUERY is undefined; accepted: text'],
+    [['search'], 'QUERY is missing; accepted: text'],
+    [['note', 'add'], 'TEXT is missing; accepted: text'],
+    [['note', 'remove'], 'NOTE is missing; accepted: text'],
+    [['mcp', '--'], 'the argument is "--"; accepted: holdfast mcp'],
     [['note', 'add', 'x', '--confidence', '2'], '--confidence is 2; accepted: a number from 0 to 1'],
     [['output', 'last', '--raw', '--lines', '3'], '--raw is true; accepted: RUN and --stream together with --raw'],
     [['output', 'last', '--lines', '3', '--bytes', '4'], '--bytes is "4"; accepted: a range of bytes or of lines, not both'],
@@ -94,6 +98,17 @@ describe('a command line that cannot be used', () => {
   it('is refused as JSON where JSON was asked for', async () => {
     const played = await play(['runs', '--jason', '--json'])
     expect(JSON.parse(played.stdout)).toMatchObject({ error: { code: 'invalid_argument', details: { suggestion: '--json' } } })
+  })
+
+  it('asks mcp, whose answers are for an agent, for JSON', async () => {
+    for (const argv of [
+      ['mcp', '--json'],
+      ['--json', 'mcp'],
+    ]) {
+      const played = await play(argv)
+      expect(played.code).toBe(125)
+      expect(JSON.parse(played.stdout)).toMatchObject({ error: { message: 'mcp has no option --json (see holdfast mcp --help)' } })
+    }
   })
 
   it('whose answer cannot be written ends with 125 and says why, unless its reader has left', async () => {
@@ -182,6 +197,12 @@ describe('commands', () => {
 })
 
 describe('output', () => {
+  it('names the option of a regular expression that is none', async () => {
+    const output = ({ grep }: OutputInput) => Promise.reject(failure('invalid', { field: 'grep', value: grep, accepted: 'a regular expression' }))
+    const played = await play(['output', 'last', '--grep', '('], { app: { output } })
+    expect(played).toMatchObject({ code: 125, stderr: 'holdfast: --grep is "("; accepted: a regular expression\n' })
+  })
+
   const pages: Partial<App> = {
     output: async ({ stream, lines }: OutputInput): Promise<OutputResult> => {
       const first = stream === 'stderr' ? 1 : lines === undefined ? 1 : 2

@@ -124,7 +124,7 @@ function unknownCommand(words: readonly string[]) {
   }
   return failure('invalid', {
     field: `the word after ${first}`,
-    value: words[1] ?? '',
+    value: words[1],
     accepted: family.map((command) => command.words.slice(first.length + 1)).join(', '),
   })
 }

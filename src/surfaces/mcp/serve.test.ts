@@ -196,8 +196,10 @@ describe('what goes wrong', () => {
     ['an unknown option', 'exec', { script: 'x', timeout: 5 }, 'exec has no option timeout; did you mean timeout_ms?'],
     ['a value of another type', 'exec', { script: 'x', timeout_ms: '5' }, 'timeout_ms is "5"; accepted: a positive number of milliseconds'],
     ['no number, which JSON writes as null', 'exec', { script: 'x', timeout_ms: Number.NaN }, 'timeout_ms is null; accepted: a positive number'],
-    ['nothing to run', 'exec', {}, 'argv is undefined; accepted: a program with its arguments, or a script'],
-    ['a missing argument', 'wait', {}, 'run is undefined; accepted: a run id'],
+    ['nothing to run', 'exec', {}, 'argv is missing; accepted: a program with its arguments, or a script'],
+    ['a missing argument', 'wait', {}, 'run is missing; accepted: a run id'],
+    ['a missing action', 'note', {}, 'action is missing; accepted: add, list, remove'],
+    ['a missing action where something would be removed', 'note', { note: 'n1' }, 'action is missing; accepted: add, list, remove'],
     ['an unknown action', 'note', { action: 'toString' }, 'action is "toString"; accepted: add, list, remove'],
     ['an argument of another action', 'note', { action: 'list', text: 'x' }, 'note list has no option text'],
   ])('is said in one sentence, without opening the app: %s', async (_, name, args, sentence) => {
@@ -205,6 +207,7 @@ describe('what goes wrong', () => {
     const result = await client.callTool({ name, arguments: args })
     expect(textOf(result)).toContain(`invalid_argument: ${sentence}`)
     expect(result).toMatchObject({ isError: true, structuredContent: { error: { code: 'invalid_argument', message: expect.stringContaining(sentence) } } })
+    expect(textOf(result)).not.toContain('--help')
     expect(events).toEqual([])
   })
 
@@ -285,6 +288,7 @@ describe('the other tools', () => {
     })
     const call = (args: Record<string, unknown>) => client.callTool({ name: 'note', arguments: args })
     expect(textOf(await call({ action: 'add', text: 'needs Redis' }))).toBe('saved: n1 [gotcha, 0.8] needs Redis')
+    expect(textOf(await call({ text: 'needs Postgres' }))).toBe('saved: n1 [gotcha, 0.8] needs Postgres')
     expect(await call({ action: 'list' })).toMatchObject({ structuredContent: { notes: [note] } })
     expect(textOf(await call({ action: 'remove', note: 'n1' }))).toBe('removed: n1')
   })

@@ -147,7 +147,8 @@ export function readCall(tool: string, args: Readonly<Record<string, unknown>>):
 }
 
 function readNoteCall(args: Readonly<Record<string, unknown>>) {
-  const { action, ...rest } = args
+  // Text without an action can only be a fact to keep.
+  const { action = args.text === undefined ? undefined : 'add', ...rest } = args
   const known = typeof action === 'string' && Object.hasOwn(noteActions, action)
   if (!known) throw failure('invalid', { field: 'action', value: action, accepted: noteActionNames.join(', ') })
   const operation: Operation = noteActions[action as keyof typeof noteActions]
