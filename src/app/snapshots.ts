@@ -55,6 +55,8 @@ export async function resumeFrom(context: AppContext): Promise<SnapshotResult> {
 
 async function compose(context: AppContext, source: Source): Promise<string> {
   const { records } = context
+  const { mask } = context.masking.general
+  const branch = context.branchOf(context.root)
   // A part of the history that cannot be read is left out: the rest is worth more than an error.
   const or = <T>(promise: Promise<readonly T[]>): Promise<readonly T[]> => promise.catch(() => [])
   const [notes, runs, failing, running] = await Promise.all([
@@ -67,8 +69,8 @@ async function compose(context: AppContext, source: Source): Promise<string> {
   return buildSnapshot(
     {
       now: new Date(source.at),
-      root: context.root,
-      branch: context.branchOf(context.root),
+      root: mask(context.root),
+      branch: branch === null ? null : mask(branch),
       context: source.context,
       notes: [...notes],
       runs: recent,

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { end, exited, expectNothingLeft, logOf, marked, named, openPlace, type Place, program, runProgram, until } from './place.ts'
@@ -387,6 +387,46 @@ describe('secrets', () => {
     const holding = textsIn(world.path('root', '.holdfast')).filter(([, text]) => [value, token].some((secret) => text.includes(secret)))
     expect(holding.map(([name]) => name)).toEqual([])
     expect(readFileSync(file, 'utf8')).toBe(`KEY=${value}\n`)
+  })
+
+  inPlace('are masked where they stand in a folder, a branch, the name of a program, or what is refused, and where colours divide them', async (place) => {
+    const { world, again, cli } = place
+    const env = { ...world.env, MY_SECRET: value }
+    const folder = world.path('root', `in-${value}`)
+    mkdirSync(folder)
+    await runProgram('git', ['init', '-q', '-b', `b-${token}`], { cwd: world.root, env: world.env })
+    const holdfast = await again({ env })
+    const told: unknown[] = [await holdfast.exec({ argv: ['pwd'], cwd: folder })]
+    const divided = `printf '\\033[1m%s\\033[0m%s\\n' ${value.slice(0, 7)} ${value.slice(7)}; printf '\\033[1m%s\\033[0m%s\\n' ${token.slice(0, 9)} ${token.slice(9)}`
+    const { id } = await holdfast.exec({ script: divided })
+    for (const refused of [
+      holdfast.exec({ argv: [`run-${value}-${token}`] }),
+      holdfast.exec({ argv: ['true'], cwd: `no-${value}` }),
+      holdfast.show({ run: value }),
+      holdfast.removeNote({ note: token }),
+    ]) {
+      const error = await refused.catch((thrown: unknown) => thrown)
+      expect(String(error)).toContain('[masked]')
+      told.push(String(error), JSON.stringify(error))
+    }
+    told.push(await holdfast.runs({}), await holdfast.snapshot({}), await holdfast.output({ run: id }), await holdfast.search({ query: 'hunter' }))
+    for (const args of [
+      ['output', id],
+      ['show', id],
+      ['search', 'two'],
+      ['runs', '--json'],
+      ['exec', '--', `run-${value}`],
+    ]) {
+      const { stdout, stderr } = await cli(args, { env: args[0] === 'exec' ? env : world.env })
+      told.push(stdout, stderr)
+    }
+    for (const text of told.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))) {
+      expect(text).not.toContain(value)
+      expect(text).not.toContain(token)
+    }
+    await holdfast.close()
+    const holding = textsIn(world.path('root', '.holdfast')).filter(([, text]) => [value, token].some((secret) => text.includes(secret)))
+    expect(holding.map(([name]) => name.replace(/^runs.*\//, ''))).toEqual([])
   })
 
   inPlace('are masked while a run goes on and after its holder was killed', async (place) => {
