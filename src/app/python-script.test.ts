@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { hasProgram } from '../../test/support/has-program.ts'
 import { resolveProgram } from './command.ts'
 
 let cwd: string
@@ -12,8 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(cwd, { recursive: true, force: true }))
 
-const hasPython = spawnSync('python3', ['--version']).status === 0
-if (!hasPython) console.warn('skipped: scripts for python: there is no python3 here')
+const hasPython = hasProgram('python3', 'scripts for python')
 
 const double = 'def double(x):\n    return 2 * x\n'
 const pool = (method: string): string => `import multiprocessing as m
