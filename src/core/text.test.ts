@@ -131,6 +131,13 @@ describe('withoutControls', () => {
     }
   })
 
+  it('makes one border of many NUL characters in a row', () => {
+    const text = `a${'\u0000'.repeat(1000)}b\u0000c`
+    const shown = withoutControls(text)
+    expect(shown?.text).toBe('a\rb\rc')
+    expect([0, 2, 4].map((at) => shown?.originOf(at))).toEqual([0, 1001, 1003])
+  })
+
   it('gives nothing for text that is shown as it is', () => {
     expect(withoutControls('plain\ttext\n')).toBeUndefined()
   })

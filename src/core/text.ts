@@ -60,7 +60,8 @@ const anyControl = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the control characters are what this pattern is about
 const frameStarts = /(?:\u001b\[|\u009b)(?:[01]?G|2K)/g
 
-const removable = new RegExp(`(${frameStarts.source}|\\u0000)|${escapes.source}|${controls.source}`, 'g')
+// Many NUL characters in a row (a disk image, /dev/zero) are one border, not as many.
+const removable = new RegExp(`(${frameStarts.source}|\\u0000+)|${escapes.source}|${controls.source}`, 'g')
 
 /**
  * Removes escape sequences (colours, cursor, titles, clipboard) and other control characters; keeps tab, line feed and
