@@ -40,7 +40,7 @@ export async function searchRuns(context: AppContext, input: SearchInput): Promi
   if (input.regex ? input.query === '' : query.terms.length === 0) return { hits: [], more: false, warnings: [] }
   const tokens = input.regex ? [] : queryTokens(query)
   const candidates = await context.records.candidates(tokens, { failing: input.failing, sinceMs: input.sinceMs, limit: maxRuns })
-  const found: Found[] = []
+  const { found, read, answer } = openSearch(context, matcher)
   const warnings: string[] = []
   const startedAt = performance.now()
   let bytes = 0
@@ -50,9 +50,10 @@ export async function searchRuns(context: AppContext, input: SearchInput): Promi
     if (done || (looked >= 50 && found.filter(({ score }) => score >= full).length >= limit * 5)) break
     // A long search lets others of this process have their turn.
     if (looked % 8 === 7) await new Promise((resolve) => setImmediate(resolve))
-    bytes += searchRun(context, record, matcher, looked, found)
+    bytes += read(record, looked)
     looked += 1
   }
+  answer()
   if (looked < candidates.length) warnings.push(`the newest ${formatCount(looked)} of ${formatCount(candidates.length)} runs that may match were read`)
   if (candidates.length === maxRuns) warnings.push(`only the newest ${formatCount(maxRuns)} runs that may match were looked at`)
   found.sort((a, b) => b.score - a.score || a.order - b.order || lineOf(a) - lineOf(b))
@@ -76,16 +77,92 @@ function checkLimit(limit: number | undefined): number {
 /** How many hits of one run are kept while others are still to come. */
 const hitsPerRun = 40
 
-/** Adds the hits of one run; returns how many bytes of logs were read. */
-function searchRun(context: AppContext, record: RunRecord, matcher: Matcher, order: number, found: Found[]): number {
-  const masker = context.masking.forRun(context.records.folder(record.id))
-  const hits: Found[] = []
-  const base = { run: record.id, command: record.command, failing: isFailing(record), order }
-  const fields = ['purpose', 'command'] as const
-  const described = fields.map((field) => (record[field] ?? '').replace(/\s+/g, ' ').trim())
-  for (const { at, score, text } of matcher.find(described)) {
-    hits.push({ ...base, ref: record.id, stream: fields[at] as (typeof fields)[number], line: null, text, score })
+/** A part of what a run has, that waits to be looked at. */
+interface Waiting {
+  readonly texts: readonly string[]
+  /** Where the hits of its run are collected. */
+  readonly hits: Found[]
+  hit(at: number): Omit<Found, 'score' | 'text'>
+}
+const maxWaitingTexts = 2_000
+const maxWaitingChars = 1024 * 1024
+
+/** Looks at the texts of several runs together: under a time limit each look has a price of its own. */
+function openSearch(context: AppContext, matcher: Matcher) {
+  const found: Found[] = []
+  let waiting: Waiting[] = []
+  let texts = 0
+  let chars = 0
+
+  function look(part: Waiting): void {
+    waiting.push(part)
+    texts += part.texts.length
+    for (const text of part.texts) chars += text.length
+    if (texts > maxWaitingTexts || chars > maxWaitingChars) match()
   }
+
+  /** Moves the answers among the waiting texts to the hits of their runs. */
+  function match(): void {
+    const parts = waiting
+    waiting = []
+    texts = 0
+    chars = 0
+    let first = 0
+    let i = 0
+    for (const { at, score, text } of matcher.find(parts.flatMap((part) => part.texts))) {
+      for (let part = parts[i]; part && at >= first + part.texts.length; part = parts[i]) {
+        first += part.texts.length
+        i += 1
+      }
+      const { hits, hit } = parts[i] as Waiting
+      hits.push({ ...hit(at - first), score, text })
+      if (hits.length > 4 * hitsPerRun) keepBest(hits)
+    }
+  }
+
+  let runs: Found[][] = []
+  /** Looks at all that waits, and chooses among the hits of each run. */
+  function answer(): void {
+    match()
+    for (const hits of runs) {
+      keepBest(hits)
+      // Lines with a part of the query are worth showing only where no line of the run has all of it. A command or a purpose
+      // that has all of it says nothing about the lines.
+      const best = Math.max(0, ...hits.filter(({ line }) => line !== null).map(({ score }) => score))
+      found.push(...hits.filter(({ score, line }) => score >= full || (line !== null && best < full)))
+    }
+    runs = []
+  }
+
+  return {
+    found,
+    answer,
+    /** Reads a run and has its texts looked at, soon; returns how many bytes of logs were read. */
+    read(record: RunRecord, order: number): number {
+      const hits: Found[] = []
+      runs.push(hits)
+      const bytes = readRun(context, record, matcher, (part, hit) => {
+        look({ texts: part, hits, hit: (at) => ({ run: record.id, command: record.command, failing: isFailing(record), order, ...hit(at) }) })
+      })
+      if (runs.length >= runsAtOnce) answer()
+      return bytes
+    },
+  }
+}
+const runsAtOnce = 32
+
+const describing = ['purpose', 'command'] as const
+
+/** Hands over the texts of a run in which an answer may be, as they are shown. */
+function readRun(
+  context: AppContext,
+  record: RunRecord,
+  matcher: Matcher,
+  take: (texts: readonly string[], hit: (at: number) => Pick<Found, 'ref' | 'stream' | 'line'>) => void,
+): number {
+  const masker = context.masking.forRun(context.records.folder(record.id))
+  const described = describing.map((field) => (record[field] ?? '').replace(/\s+/g, ' ').trim())
+  take(described, (at) => ({ ref: record.id, stream: describing[at] as (typeof describing)[number], line: null }))
   let bytes = 0
   for (const stream of streamNames) {
     if (record[stream].bytes === 0 && record.state !== 'running') continue
@@ -96,18 +173,12 @@ function searchRun(context: AppContext, record: RunRecord, matcher: Matcher, ord
         .mask(block.text)
         .split('\n')
         .map((raw) => (matcher.mayBeIn(raw) ? cleanLine(raw) : ''))
-      for (const { at, score, text } of matcher.find(lines)) {
+      take(lines, (at) => {
         const line = block.firstLine + at
-        hits.push({ ...base, ref: `${record.id}:${stream === 'stderr' ? 'stderr:' : ''}${line}`, stream, line, text, score })
-      }
-      if (hits.length > 4 * hitsPerRun) keepBest(hits)
+        return { ref: `${record.id}:${stream === 'stderr' ? 'stderr:' : ''}${line}`, stream, line }
+      })
     }
   }
-  keepBest(hits)
-  // Lines with a part of the query are worth showing only where no line of the run has all of it. A command or a purpose
-  // that has all of it says nothing about the lines.
-  const best = Math.max(0, ...hits.filter(({ line }) => line !== null).map(({ score }) => score))
-  found.push(...hits.filter(({ score, line }) => score >= full || (line !== null && best < full)))
   return bytes
 }
 
