@@ -46,6 +46,7 @@ prepare() {
   trap 'stopped 143' TERM
   trap 'stopped 129' HUP
   if needs_install; then
+    command -v npm >/dev/null || give_up 'npm was not found; it comes with Node.js (https://nodejs.org)'
     [ -f "$dir/dist/.built" ] && say 'dependencies changed: installing (about 15 s) ...' || say 'first use: installing and building (about 15 s) ...'
     run_step 'npm ci' 'Check the network and the proxy settings of npm, then run the same line again.' install_packages
   fi
@@ -57,10 +58,6 @@ prepare() {
 
 # Install scripts of packages are not needed and not run. NODE_ENV=production of the caller must not leave out the bundler.
 install_packages() {
-  command -v npm >/dev/null || {
-    echo 'npm was not found; it comes with Node.js (https://nodejs.org)'
-    return 1
-  }
   cd "$dir" && exec npm ci --include=dev --ignore-scripts --no-audit --no-fund --no-progress --loglevel=error
 }
 
