@@ -35,6 +35,6 @@ export const noteRemove = operation({
   summary: 'Remove a note.',
   description: '',
   input: strictObject({ note: text('The id of the note.') }),
-  cli: { positional: 'note', examples: ['holdfast note remove n3'] },
+  cli: { positional: 'note', examples: ['holdfast note remove h8v5mbj29z3x'] },
   run: (app, input) => app.removeNote(input),
 })

@@ -22,7 +22,7 @@ export const output = operation({
     flags: { maxBytes: 'max-bytes' },
     defaults: { maxBytes: 'all of it, with --json 32KiB' },
     values: { lines: 'RANGE', bytes: 'RANGE', grep: 'REGEX' },
-    examples: ['holdfast output last --lines -20', 'holdfast output 8f3a:120', "holdfast output last --stream stderr --grep 'error|warning'"],
+    examples: ['holdfast output last --lines -20', 'holdfast output k7m2qx9d4tra:120', "holdfast output last --stream stderr --grep 'error|warning'"],
   },
   check(input) {
     if (input.bytes !== undefined && input.lines !== undefined) {

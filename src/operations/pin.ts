@@ -16,6 +16,6 @@ export const unpin = operation({
   summary: 'Let gc remove a run again when it is old.',
   description: '',
   input: strictObject({ run: runField() }),
-  cli: { positional: 'run', examples: ['holdfast unpin 8f3a'] },
+  cli: { positional: 'run', examples: ['holdfast unpin k7m2qx9d4tra'] },
   run: (app, input) => app.pin({ run: input.run, pinned: false }),
 })

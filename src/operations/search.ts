@@ -6,7 +6,9 @@ import { parseSince } from './since.ts'
 export const search = operation({
   name: 'search',
   summary: 'Find text in the output, purposes and commands of all runs.',
-  description: 'Plain words must all be in a line or command; "quoted words" stand together. Every hit has a reference, run:line, that output accepts.',
+  description:
+    'Lines with all the words come first; where no line of a run has them all, its lines with some of them are shown. "quoted words" stand together. ' +
+    'Every hit has a reference, run:line, that output accepts.',
   input: strictObject({
     query: anyText('What to look for.'),
     regex: optional(flag('Read the query as a regular expression.')),

@@ -17,11 +17,11 @@ export const stop = operation({
     run: runField(),
     signal: optional(
       spelledChoice('The first signal to send.', stopSignals, withPrefix, {
-        accepted: `${stopSignals.join(', ')}, with or without SIG`,
+        accepted: `${stopSignals.join(', ')}, or without SIG, like INT`,
         default: 'SIGTERM',
       }),
     ),
   }),
-  cli: { positional: 'run', examples: ['holdfast stop last', 'holdfast stop 8f3a --signal INT'] },
+  cli: { positional: 'run', examples: ['holdfast stop last', 'holdfast stop k7m2qx9d4tra --signal INT'] },
   run: (app, input, call) => app.stop(input, call),
 })

@@ -4,7 +4,7 @@ import { invoke } from '../../operations/operation.ts'
 import type { CliIo, Outlet, StopName } from './io.ts'
 import { cliNaming, type Option, optionsOf, positionalName } from './option.ts'
 import type { Parsed } from './parse.ts'
-import { print } from './print.ts'
+import { type At, print } from './print.ts'
 
 export const groups = ['Run commands', 'Read what they printed', 'Carry on later', 'Look after it'] as const
 
@@ -45,7 +45,7 @@ export interface Invocation {
 /** Where a command differs from what follows from its operation. */
 export interface Differences extends Partial<Omit<Command, 'group' | 'words'>> {
   /** How a result reads for people. */
-  readonly present?: (result: unknown, at: { columns: number; nowMs: number }) => string
+  readonly present?: (result: unknown, at: At) => string
   /** The exit status of a result. */
   readonly exit?: (result: unknown) => number
 }

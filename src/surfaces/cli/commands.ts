@@ -5,22 +5,40 @@ import * as ops from '../../operations/index.ts'
 import { type Command, commandFor, perform } from './command.ts'
 import { execCommand } from './exec-command.ts'
 import { exitOfRun } from './exit-codes.ts'
+import { openLiveLine } from './live-line.ts'
 import { outputCommand } from './output-command.ts'
-import { presentConfig, presentDoctor, presentGc, presentNote, presentNotes } from './present-house.ts'
+import { presentConfig, presentDoctor, presentGc, presentNote, presentNotes, presentSnapshot } from './present-house.ts'
 import { presentRuns, presentSearch } from './present-runs.ts'
-import { print } from './print.ts'
+import { type At, print } from './print.ts'
 import { readInput, readLog } from './read-input.ts'
 
-type Present = (result: unknown, at: { columns: number; nowMs: number }) => string
+type Present = (result: unknown, at: At) => string
 
 /** Ties a presentation to the type of its operation's result; the table of commands knows the results as unknown. */
 const shown =
-  <T>(present: (result: T, at: { columns: number; nowMs: number }) => string): Present =>
+  <T>(present: (result: T, at: At) => string): Present =>
   (result, at) =>
     present(result as T, at)
 
 const digestOf = shown<RunResult>((run) => run.digest)
-const textOf = shown<SnapshotResult>((snapshot) => snapshot.text)
+const textOf = shown<SnapshotResult>(presentSnapshot)
+
+const waitCommand = commandFor(ops.wait, 'wait', 'Run commands', {
+  details: [ops.wait.description, 'The exit status is that of exec; 0 while the run goes on.'],
+  async run(invocation) {
+    const { stderr, parsed } = invocation
+    // What the run prints goes to its holder, so that the line tells the time alone.
+    const live = stderr.isTerminal ? openLiveLine(stderr, `waiting for ${parsed.input.run ?? 'a run'}`) : undefined
+    let run: RunResult
+    try {
+      run = await perform(ops.wait, invocation, parsed.input)
+    } finally {
+      live?.close()
+    }
+    print(invocation, run, digestOf)
+    return exitOfRun(run)
+  },
+})
 
 const digestCommand = commandFor(ops.digest, 'digest', 'Read what they printed', {
   usage: ['digest [options] [FILE]'],
@@ -64,11 +82,7 @@ const mcpCommand: Command = {
 /** Every command, in the order of help. */
 export const commands: readonly Command[] = [
   execCommand,
-  commandFor(ops.wait, 'wait', 'Run commands', {
-    present: digestOf,
-    exit: (result) => exitOfRun(result as RunResult),
-    details: [ops.wait.description, 'The exit status is that of exec; 0 while the run goes on.'],
-  }),
+  waitCommand,
   commandFor(ops.stop, 'stop', 'Run commands', { present: digestOf }),
   mcpCommand,
   commandFor(ops.runs, 'runs', 'Read what they printed', { present: shown<RunsResult>(presentRuns) }),

@@ -97,6 +97,17 @@ describe('what exec prints', () => {
     expect(await play(['exec', '--', 'x'], { app: printing(chunk('hi')) })).toMatchObject({ stdout: 'the digest\n', stderr: 'holdfast: a warning\n' })
   })
 
+  it('tells a warning once, on standard error where the digest does not tell it', async () => {
+    const warnings = ['a clamped  limit', 'a store that is locked']
+    const app = { exec: async () => fakeRun({ digest: 'exit 0\nwarning: a clamped limit\nno output', warnings }) }
+    expect((await play(['exec', '--', 'x'], { app })).stderr).toBe('holdfast: a store that is locked\n')
+    expect((await play(['exec', '--stream', '--', 'x'], { app })).stderr).toBe(
+      'exit 0\nwarning: a clamped limit\nno output\nholdfast: a store that is locked\n',
+    )
+    expect((await play(['exec', '--detach', '--', 'x'], { app })).stderr).toBe('holdfast: a clamped  limit\nholdfast: a store that is locked\n')
+    expect((await play(['show', 'last'], { app: { show: app.exec } })).stderr).toBe('holdfast: a store that is locked\n')
+  })
+
   it('is one JSON object with --json', async () => {
     const played = await play(['exec', '--json', '--', 'x'])
     expect(JSON.parse(played.stdout)).toEqual(fakeRun())

@@ -87,8 +87,9 @@ async function runExec(invocation: Invocation): Promise<number> {
   else if (!quiet) {
     const detached = detach === true && parsed.input.waitMs === undefined
     const target = stream ? stderr : stdout
-    target.write(withLineFeed(detached ? result.id : result.digest))
-    printWarnings(stderr, result)
+    const text = detached ? result.id : result.digest
+    target.write(withLineFeed(text))
+    printWarnings(stderr, result, text)
   }
   return stream && stdout.gone ? brokenPipe : exitOfRun(result)
 }

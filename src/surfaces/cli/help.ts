@@ -1,4 +1,5 @@
 import { type Command, groups } from './command.ts'
+import { hanging, wrap } from './width.ts'
 
 const columns = 80
 const jsonLine = ['--json', 'Print one JSON object.'] as const
@@ -8,7 +9,7 @@ const helpLine = ['-h, --help', 'Print this help.'] as const
 export function generalHelp(commands: readonly Command[]): string {
   const width = Math.max(...commands.map((command) => command.words.length)) + 2
   const blocks = groups.map((group) => {
-    const lines = commands.filter((command) => command.group === group).map((command) => entry(command.words.padEnd(width), command.summary, width + 2))
+    const lines = commands.filter((command) => command.group === group).map((command) => entry(command.words.padEnd(width), command.summary))
     return `${group}:\n${lines.join('\n')}`
   })
   return `Holdfast runs commands, keeps every byte they print, answers in a digest, and
@@ -18,9 +19,9 @@ Usage: holdfast COMMAND [options]
 
 ${blocks.join('\n\n')}
 
-Every command takes --json and --help; holdfast --version says which one this
-is. RUN is a run id, a unique beginning of one, or "last". Times are written
-like 30s, 5m or 1500ms, sizes like 10MB.
+Every command takes --help, and all but mcp take --json; holdfast --version says
+which one this is. RUN is a run id, a unique beginning of one, or "last". Times
+are written like 30s, 5m or 1500ms, sizes like 10MB.
 
 Examples:
   holdfast exec -- npm test
@@ -38,12 +39,10 @@ export function commandHelp(command: Command): string {
     helpLine,
   ]
   const width = Math.min(26, Math.max(...options.map(([name]) => name.length)) + 2)
-  const lines = options.map(([name, about]) =>
-    name.length + 2 > width ? `  ${name}\n${entry(' '.repeat(width), about, width + 2)}` : entry(name.padEnd(width), about, width + 2),
-  )
+  const lines = options.map(([name, about]) => (name.length + 2 > width ? `  ${name}\n${entry(' '.repeat(width), about)}` : entry(name.padEnd(width), about)))
   return [
     usage.join('\n'),
-    [command.summary, ...command.details].map((text) => wrap(text, 0)).join('\n\n'),
+    [command.summary, ...command.details].map((text) => wrap(text, columns).join('\n')).join('\n\n'),
     `Options:\n${lines.join('\n')}`,
     `Examples:\n${command.examples.map((example) => `  ${example}`).join('\n')}\n`,
   ].join('\n\n')
@@ -57,17 +56,4 @@ export function familyHelp(word: string, commands: readonly Command[]): string {
 const nameOf = (option: Command['options'][number]): string =>
   [option.short ? `-${option.short}, ${option.flag}` : option.flag, option.value].filter(Boolean).join(' ')
 
-const entry = (name: string, text: string, indent: number): string => `  ${name}${wrap(text, indent)}`
-
-/** Breaks text at spaces so that it fits behind an indent; the first line is not indented. */
-function wrap(text: string, indent: number): string {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > columns - indent) {
-      lines.push(line)
-      line = word
-    } else line = line === '' ? word : `${line} ${word}`
-  }
-  return [...lines, line].join(`\n${' '.repeat(indent)}`)
-}
+const entry = (name: string, text: string): string => hanging(`  ${name}`, text, columns)

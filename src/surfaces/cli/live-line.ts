@@ -16,11 +16,11 @@ export interface LiveLine {
   close(): void
 }
 
-/** Draws on `stderr`, at most ten times a second. */
-export function openLiveLine(stderr: Outlet): LiveLine {
+/** Draws on `stderr`, at most ten times a second. With a text of its own it does not count what is printed. */
+export function openLiveLine(stderr: Outlet, ownText?: string): LiveLine {
   const startedAt = performance.now()
-  let bytes = 0
-  let text = ''
+  let bytes = ownText === undefined ? 0 : undefined
+  let text = ownText ?? ''
   let drawn = ''
   const draw = (): void => {
     const line = clip(liveText(performance.now() - startedAt, bytes, text), stderr.columns - 1)
@@ -32,7 +32,7 @@ export function openLiveLine(stderr: Outlet): LiveLine {
   timer.unref()
   return {
     onOutput(chunk) {
-      bytes += chunk.bytes.length
+      bytes = (bytes ?? 0) + chunk.bytes.length
       text = (text + chunk.text).slice(-keptChars)
     },
     close() {
@@ -43,12 +43,12 @@ export function openLiveLine(stderr: Outlet): LiveLine {
   }
 }
 
-/** `3 s · 1,204 bytes · the last line with something in it`. */
-export function liveText(elapsedMs: number, bytes: number, text: string): string {
+/** `3 s · 1,204 bytes · the last line with something in it`; without bytes where they are not known. */
+export function liveText(elapsedMs: number, bytes: number | undefined, text: string): string {
   const last = text
     .split('\n')
     .map(cleanLine)
     .findLast((line) => line.trim() !== '')
-  const parts = [formatDuration(Math.floor(elapsedMs / 1000) * 1000).replace(/^0 ms$/, '0 s'), `${formatCount(bytes)} bytes`]
-  return [...parts, ...(last === undefined ? [] : [last.trim()])].join(' · ')
+  const elapsed = formatDuration(Math.floor(elapsedMs / 1000) * 1000).replace(/^0 ms$/, '0 s')
+  return [elapsed, ...(bytes === undefined ? [] : [`${formatCount(bytes)} bytes`]), ...(last === undefined ? [] : [last.trim()])].join(' · ')
 }

@@ -35,7 +35,7 @@ export function optionsOf(op: Operation): Option[] {
       return {
         flag,
         ...(value === undefined ? {} : { value }),
-        about: value === 'NAME' && field.choices ? `${field.description} One of: ${field.choices.join(', ')}.` : field.description,
+        about: value === 'NAME' && field.choices ? `${field.description} One of: ${field.accepted}.` : field.description,
         default: op.cli.defaults?.[field.name] ?? field.default,
         read: (given, text) => {
           given.input[field.name] = readValue(field.kind, flag, text)

@@ -74,10 +74,12 @@ async function copyLogs(invocation: Invocation, run: string, streams: readonly S
 }
 
 async function printPages(invocation: Invocation, asked: ReturnType<typeof parseInput<typeof output.input>>): Promise<void> {
-  const { stdout, parsed } = invocation
+  const { stdout, stderr, parsed } = invocation
   const numbered = parsed.own.number === true || stdout.isTerminal
   const ref = parseRef(asked.run) ?? parseRef(asked.lines)
   const perPage = asked.maxBytes ?? (asked.bytes === undefined ? pageBytes : rangeBytes)
+  let isFound = false
+  let state: OutputResult['state'] = 'ended'
   for (const stream of streamsOf(asked.stream ?? ref?.stream)) {
     let lines = asked.lines
     for (;;) {
@@ -86,12 +88,25 @@ async function printPages(invocation: Invocation, asked: ReturnType<typeof parse
       else stdout.write(withLineFeed(page.text))
       await stdout.drained()
       // Where somebody said how much they want, one page is the answer.
-      const whole = asked.maxBytes !== undefined || asked.bytes !== undefined || !page.truncated
-      const next = whole ? undefined : nextLines(page, ref ? linesAround(ref.line) : asked.lines)
+      const rest = page.truncated ? nextLines(page, ref ? linesAround(ref.line) : asked.lines) : undefined
+      if (page.truncated && asked.maxBytes !== undefined) stderr.write(cutNote(stream, page, rest))
+      isFound ||= page.lines.length > 0 || page.truncated
+      state = page.state
+      const next = asked.maxBytes !== undefined || asked.bytes !== undefined ? undefined : rest
       if (next === undefined || next === lines || stdout.gone || invocation.signal.aborted) break
       lines = next
     }
   }
+  const isPart = ref !== undefined || asked.lines !== undefined || asked.bytes !== undefined || asked.grep !== undefined
+  if (!isFound && isPart && !invocation.signal.aborted) {
+    stderr.write(`holdfast: no such ${asked.bytes === undefined ? 'lines' : 'bytes'}${state === 'running' ? ' so far' : ''}\n`)
+  }
+}
+
+/** What is said of an answer that `--max-bytes` cut. Where not even one line fits, the same lines would be cut again. */
+function cutNote(stream: StreamName, page: OutputResult, rest: string | undefined): string {
+  const onward = page.next !== null && rest !== undefined && page.lines.length > 0 ? `go on with --stream ${stream} --lines ${rest}` : 'raise it for more'
+  return `holdfast: ${stream} was cut by --max-bytes; ${onward}\n`
 }
 
 /** The lines that follow a page, up to where the range that was asked for ends. */

@@ -1,11 +1,8 @@
-import type { ConfigResult, DoctorResult, GcResult } from '../../app/api.ts'
+import type { ConfigResult, DoctorResult, GcResult, SnapshotResult } from '../../app/api.ts'
 import type { Note } from '../../core/store.ts'
 import { formatCount, oneLine, plural } from '../../core/text.ts'
-import { table } from './width.ts'
-
-interface At {
-  readonly columns: number
-}
+import type { At } from './print.ts'
+import { hanging, padded, table, widthOf, wrap } from './width.ts'
 
 export function presentGc(result: GcResult, at: At): string {
   const verb = result.dryRun ? 'would be removed' : 'removed'
@@ -15,17 +12,49 @@ export function presentGc(result: GcResult, at: At): string {
   return `${table([['RUN', 'BYTES', 'WHY'], ...rows], at.columns)}\n${sum}`
 }
 
-export function presentDoctor(result: DoctorResult): string {
+export function presentDoctor(result: DoctorResult, at: At): string {
   const width = Math.max(0, ...result.checks.map((check) => check.name.length))
-  const lines = result.checks.map((check) => `${check.status.padEnd(7)}  ${check.name.padEnd(width)}  ${oneLine(check.detail)}`.trimEnd())
+  const lines = result.checks.map((check) => hanging(`${check.status.padEnd(7)}  ${check.name.padEnd(width)}  `, oneLine(check.detail), at.columns))
   return [...lines, result.ok ? 'Everything that is needed works.' : 'Something that is needed does not work.'].join('\n')
 }
 
-export function presentConfig(result: ConfigResult): string {
-  const rows = result.settings.map((setting) => [setting.key, JSON.stringify(setting.value) ?? 'null', setting.source])
-  const files = result.files.map((file) => `${file.path}${file.found ? '' : ' (not there)'}`)
-  // Values and paths are what is asked for, so that nothing of them is clipped.
-  return [table([['SETTING', 'VALUE', 'FROM'], ...rows], Number.MAX_SAFE_INTEGER), '', 'Files:', ...files.map((file) => `  ${file}`)].join('\n')
+const widestValue = 24
+
+export function presentConfig(result: ConfigResult, at: At): string {
+  const keyWidth = Math.max(...['SETTING', ...result.settings.map(({ key }) => key)].map(widthOf))
+  const head = (key: string): string => `${padded(key, keyWidth)}  `
+  const room = at.columns - keyWidth - 2
+  const valueWidth = Math.max('VALUE'.length, ...result.settings.map(({ value }) => widthOf(jsonText(value))).filter((width) => width <= widestValue))
+  const rows = result.settings.map(({ key, value, source }) => {
+    const text = jsonText(value)
+    const line = `${padded(text, valueWidth)}  ${source}`
+    if (widthOf(text) <= valueWidth && widthOf(line) <= room) return head(key) + line
+    // Values and paths are what is asked for, so that nothing of them is clipped: where they came from takes a line of its own.
+    return [hanging(head(key), text, at.columns), `${head('')}from ${source}`].join('\n')
+  })
+  const files = result.files.map((file) => hanging('  ', `${file.path}${file.found ? '' : ' (not there)'}`, at.columns))
+  return [`${head('SETTING')}${padded('VALUE', valueWidth)}  FROM`, ...rows, '', 'Files:', ...files].join('\n')
+}
+
+/** JSON on one line, with spaces where it may be broken. Line feeds that are no part of a text are the only ones in it. */
+function jsonText(value: unknown): string {
+  const lines = JSON.stringify(value, null, 1) ?? 'null'
+  return lines
+    .replace(/([[{])\n */g, '$1')
+    .replace(/\n *([\]}])/g, '$1')
+    .replace(/\n */g, ' ')
+}
+
+/** On a terminal its long items go on under their beginning. Elsewhere it is what is stored, byte for byte, as an agent reads it. */
+export function presentSnapshot({ text }: SnapshotResult, at: At): string {
+  if (!at.isTerminal) return text
+  return text
+    .split('\n')
+    .map((line) => {
+      const mark = /^(?:> |- )?/.exec(line)?.[0] ?? ''
+      return mark + wrap(line.slice(mark.length), at.columns - 2).join(mark === '> ' ? '\n> ' : '\n  ')
+    })
+    .join('\n')
 }
 
 export function presentNote(note: Note): string {

@@ -1,4 +1,5 @@
 import type { HoldfastError } from '../../core/errors.ts'
+import { oneLine } from '../../core/text.ts'
 import type { CliIo, Outlet } from './io.ts'
 
 interface Target {
@@ -8,18 +9,30 @@ interface Target {
   readonly parsed: { readonly json: boolean }
 }
 
+/** What a result is shown on. */
+export interface At {
+  readonly columns: number
+  readonly isTerminal: boolean
+  readonly nowMs: number
+}
+
 /** Prints a result: as JSON where that was asked for, else for people; warnings go to standard error. */
-export function print(target: Target, result: unknown, present: (result: unknown, at: { columns: number; nowMs: number }) => string): void {
+export function print(target: Target, result: unknown, present: (result: unknown, at: At) => string): void {
   if (target.parsed.json) {
     printJson(target.stdout, result)
     return
   }
-  target.stdout.write(withLineFeed(present(result, { columns: target.stdout.columns, nowMs: target.io.nowMs() })))
-  printWarnings(target.stderr, result)
+  const { columns, isTerminal } = target.stdout
+  const text = present(result, { columns, isTerminal, nowMs: target.io.nowMs() })
+  target.stdout.write(withLineFeed(text))
+  printWarnings(target.stderr, result, text)
 }
 
-export function printWarnings(stderr: Outlet, result: unknown): void {
-  for (const warning of (result as { warnings?: readonly string[] } | null)?.warnings ?? []) stderr.write(`holdfast: ${warning}\n`)
+/** Prints the warnings of a result that the text printed before does not tell. */
+export function printWarnings(stderr: Outlet, result: unknown, printed: string): void {
+  for (const warning of (result as { warnings?: readonly string[] } | null)?.warnings ?? []) {
+    if (!printed.includes(oneLine(warning))) stderr.write(`holdfast: ${warning}\n`)
+  }
 }
 
 /** One object; on one line where a program reads it. */

@@ -45,6 +45,18 @@ describe('help', () => {
     for (const line of generalHelp(commands).split('\n')) expect(widthOf(line), line).toBeLessThanOrEqual(80)
   })
 
+  it('has ids in its examples that look like real ones, and the short names of signals', () => {
+    const help = (words: string): string => commandHelp(commands.find((command) => command.words === words) as (typeof commands)[number])
+    for (const words of ['stop', 'output', 'unpin', 'note remove']) expect(help(words)).toMatch(/holdfast [a-z ]+ [0-9a-hjkmnp-tv-z]{12}\b/)
+    expect(help('stop').replace(/\s+/g, ' ')).toContain('One of: SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL, or without SIG, like INT.')
+  })
+
+  it('of search says what happens to lines with some of the words', () => {
+    expect(commandHelp(commands.find((command) => command.words === 'search') as (typeof commands)[number]).replace(/\s+/g, ' ')).toContain(
+      'Lines with all the words come first; where no line of a run has them all, its lines with some of them are shown.',
+    )
+  })
+
   it('has every operation', () => {
     const words = commands.map((command) => command.words.replace(' ', '-'))
     expect(words.filter((word) => word !== 'mcp').sort()).toEqual(operations.map((op) => op.name).sort())
@@ -138,6 +150,80 @@ describe('commands', () => {
     const app: Partial<App> = { wait: async () => failed, stop: async () => failed, show: async () => failed }
     expect((await play(['wait', 'last', '--timeout', '2s'], { app })).calls[0]).toEqual(['wait', { run: 'last', waitMs: 2000 }])
     expect([(await play(['wait', 'r'], { app })).code, (await play(['stop', 'r'], { app })).code, (await play(['show', 'r'], { app })).code]).toEqual([3, 0, 0])
+  })
+
+  it('wait has a live line on a terminal, which is gone in the end, and none elsewhere', async () => {
+    let drawn: Promise<unknown> = Promise.resolve()
+    const app: Partial<App> = {
+      wait: async () => {
+        await drawn
+        return fakeRun()
+      },
+    }
+    const played = await play(['wait', 'last'], {
+      app,
+      terminal: { stderr: true },
+      onReady: (_, { stderr }) => {
+        drawn = new Promise((resolve) => stderr.once('data', resolve))
+      },
+    })
+    expect(played.stderr).toMatch(/^(\r\u001b\[K\d s · waiting for last)+\r\u001b\[K$/)
+    expect(played.stdout).toBe('the digest\n')
+    drawn = Promise.resolve()
+    expect((await play(['wait', 'last'], { app })).stderr).toBe('')
+  })
+
+  it('doctor and config break long details at spaces, under their column', async () => {
+    const detail = 'commands are started by this process itself: when it is killed, their later output is lost'
+    const checks = [{ name: 'mode', status: 'ok' as const, detail }]
+    const doctor = async () => ({ ok: true, checks })
+    const shown = 'ok       mode  commands are started by this process itself: when it is killed,\n               their later output is lost\n'
+    expect((await play(['doctor'], { app: { doctor } })).stdout).toContain(shown)
+    expect((await play(['doctor'], { app: { doctor }, terminal: { stdout: true, columns: 80 } })).stdout).toContain(shown)
+    const names = Array.from({ length: 12 }, (_, i) => `VARIABLE_${i}`)
+    const settings = [
+      { key: 'enabled', value: true, source: 'default' },
+      { key: 'env.pass', value: names, source: '/home/someone/project/holdfast.json' },
+      { key: 'mask.patterns', value: ['a [ b'], source: 'default' },
+      { key: 'runtimes', value: {}, source: `/${'deep/'.repeat(20)}holdfast.json` },
+    ]
+    const { stdout } = await play(['config'], { app: { config: async () => ({ settings, files: [{ path: '/home/someone/holdfast.json', found: false }] }) } })
+    expect(stdout).toMatchInlineSnapshot(`
+      "SETTING        VALUE      FROM
+      enabled        true       default
+      env.pass       ["VARIABLE_0", "VARIABLE_1", "VARIABLE_2", "VARIABLE_3",
+                     "VARIABLE_4", "VARIABLE_5", "VARIABLE_6", "VARIABLE_7",
+                     "VARIABLE_8", "VARIABLE_9", "VARIABLE_10", "VARIABLE_11"]
+                     from /home/someone/project/holdfast.json
+      mask.patterns  ["a [ b"]  default
+      runtimes       {}
+                     from /deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/deep/holdfast.json
+
+      Files:
+        /home/someone/holdfast.json (not there)
+      "
+    `)
+  })
+
+  it('resume breaks long items at spaces on a terminal, and prints what is stored elsewhere', async () => {
+    const words = 'so many words '.repeat(6).trim()
+    const text = `# Context\n\n> ${words}\n- ${words}\n`
+    const resume = async () => ({ text, bytes: text.length, path: null, warnings: [] })
+    expect((await play(['resume'], { app: { resume } })).stdout).toBe(text)
+    const { stdout } = await play(['resume'], { app: { resume }, terminal: { stdout: true, columns: 40 } })
+    expect(stdout).toBe(
+      [
+        '# Context',
+        '',
+        '> so many words so many words so many',
+        '> words so many words so many words so',
+        '> many words',
+        '- so many words so many words so many',
+        '  words so many words so many words so',
+        '  many words',
+        '',
+      ].join('\n'),
+    )
   })
 
   it('doctor ends with 1 when a check failed', async () => {
@@ -240,6 +326,33 @@ describe('output', () => {
     }
     await play(['output', 'last', '--stream', 'stdout', ...(lines === undefined ? [] : ['--lines', lines])], { app: { output } })
     expect(asked).toEqual([lines, second])
+  })
+
+  it('says on standard error that --max-bytes cut it, and how to go on', async () => {
+    const page = { id: 'r1', state: 'ended' as const, lines: [{ stream: 'stdout' as const, line: 3, text: 'x' }], text: 'x\n', truncated: true, next: '4-' }
+    const cut = async (changes: Partial<OutputResult>, ...args: string[]) =>
+      (await play(['output', 'last', '--stream', 'stdout', '--max-bytes', '60', ...args], { app: { output: async () => ({ ...page, ...changes }) } })).stderr
+    expect(await cut({})).toBe('holdfast: stdout was cut by --max-bytes; go on with --stream stdout --lines 4-\n')
+    expect(await cut({}, '--lines', '3-9')).toBe('holdfast: stdout was cut by --max-bytes; go on with --stream stdout --lines 4-9\n')
+    expect(await cut({ next: null }, '--bytes', '0-99')).toBe('holdfast: stdout was cut by --max-bytes; raise it for more\n')
+    expect(await cut({ lines: [], text: '', next: '1-' }, '--lines', '1')).toBe('holdfast: stdout was cut by --max-bytes; raise it for more\n')
+    expect(await cut({ truncated: false, next: null })).toBe('')
+  })
+
+  it('says on standard error that there are no such lines, but not with --json or where all were asked for', async () => {
+    const none = { id: 'r1', state: 'ended' as const, lines: [], text: '', truncated: false, next: null }
+    const output = async (input: OutputInput): Promise<OutputResult> => ({ ...none, state: input.run === 'last' ? 'ended' : 'running' })
+    const said = async (...args: string[]) => {
+      const { code, stderr } = await play(['output', ...args], { app: { output } })
+      expect(code).toBe(0)
+      return stderr
+    }
+    expect(await said('last', '--lines', '5000')).toBe('holdfast: no such lines\n')
+    expect(await said('last', '--grep', 'nothing')).toBe('holdfast: no such lines\n')
+    expect(await said('r1', '--grep', 'nothing')).toBe('holdfast: no such lines so far\n')
+    expect(await said('last', '--bytes', '9000-')).toBe('holdfast: no such bytes\n')
+    expect(await said('last')).toBe('')
+    expect(await said('last', '--lines', '5000', '--json')).toBe('')
   })
 
   it('copies the bytes of the log with --raw', async () => {

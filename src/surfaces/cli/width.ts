@@ -37,6 +37,26 @@ export function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - widthOf(text)))
 }
 
+/** Text as lines that fit, broken at spaces alone: a path or a name that is longer stays whole. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = []
+  let line: string | undefined
+  for (const word of text.split(' ')) {
+    const longer: string = line === undefined ? word : `${line} ${word}`
+    if (line !== undefined && widthOf(longer) > columns) {
+      lines.push(line.trimEnd())
+      line = word
+    } else line = longer
+  }
+  return [...lines, (line ?? '').trimEnd()]
+}
+
+/** Text behind a head; what does not fit goes on under its beginning. */
+export function hanging(head: string, text: string, columns: number): string {
+  const indent = widthOf(head)
+  return (head + wrap(text, Math.max(20, columns - indent)).join(`\n${' '.repeat(indent)}`)).trimEnd()
+}
+
 /** Rows as columns two spaces apart; the last column gets what is left and is clipped. */
 export function table(rows: readonly (readonly string[])[], columns: number): string {
   const count = Math.max(0, ...rows.map((row) => row.length))

@@ -26,8 +26,8 @@ afterEach(async () => {
   }
 })
 
-async function world(own: Partial<App> | (() => Promise<App>) = {}): Promise<World> {
-  const stdin = new PassThrough()
+async function world(own: Partial<App> | (() => Promise<App>) = {}, isTerminal = false): Promise<World> {
+  const stdin = Object.assign(new PassThrough(), { isTTY: isTerminal })
   const stdout = new PassThrough()
   const notes: string[] = []
   const events: string[] = []
@@ -63,6 +63,14 @@ describe('the server', () => {
     expect(tools.map(({ name }) => name)).toEqual(['exec', 'wait', 'stop', 'output', 'search', 'runs', 'resume', 'note'])
     expect(client.getServerVersion()).toMatchObject({ name: 'holdfast', version: '9.9.9' })
     expect(events).toEqual([])
+  })
+
+  it('tells a person who starts it in a terminal what it is, outside the protocol', async () => {
+    const { client, notes, lines } = await world({}, true)
+    await client.ping()
+    expect(notes).toEqual([expect.stringMatching(/^this speaks MCP over stdio and is meant to be started by a coding agent/)])
+    expect(lines().every((line) => JSON.parse(line).jsonrpc === '2.0')).toBe(true)
+    expect((await world()).notes).toEqual([])
   })
 
   it('opens the app once for any number of calls', async () => {

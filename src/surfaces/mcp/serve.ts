@@ -12,7 +12,7 @@ export interface ServeOptions {
   readonly stdin: Readable
   readonly stdout: Writable
   readonly version: string
-  /** Told, in one line, what went wrong with the connection. */
+  /** Told, in one line, what went wrong with the connection, or that a person started this by hand. */
   readonly onNote?: ((line: string) => void) | undefined
 }
 
@@ -83,6 +83,9 @@ export async function serveMcp(options: ServeOptions): Promise<void> {
     }
   })
   for (const signal of endingSignals) process.on(signal, onSignal)
+  if ((stdin as { isTTY?: boolean }).isTTY) {
+    onNote('this speaks MCP over stdio and is meant to be started by a coding agent; Ctrl-C ends it (see holdfast mcp --help)')
+  }
   try {
     await server.connect(stdioTransport(stdin, stdout, onNote))
     await gone

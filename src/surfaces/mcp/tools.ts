@@ -72,7 +72,8 @@ const shapes: readonly ToolShape[] = [
   },
   {
     operation: search,
-    description: 'Find text in output, commands and purposes of all runs. All words must match; "quoted words" together. Hits have refs for output.',
+    description:
+      'Find text in output, commands and purposes of all runs. Lines with all words come first; of a run without one, lines with some. "quoted words" stand together. Hits have refs for output.',
     fields: {
       query: 'Any text.',
       regex: 'Query is a regular expression.',
