@@ -1,6 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { App } from './app/api.ts'
+import type { App, Call, ExecCall } from './app/api.ts'
 import { openApp } from './compose.ts'
+import { streamNames } from './core/command.ts'
+import { failure } from './core/errors.ts'
+import * as ops from './operations/index.ts'
+import { invoke, type Operation, parseInput } from './operations/operation.ts'
 
 export type {
   App,
@@ -53,12 +57,73 @@ export interface HoldfastOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** Opens Holdfast for a folder. Nothing is written before the first command. Close it when done. */
+/**
+ * Opens Holdfast for a folder. Nothing is written before the first command. Close it when done. What is asked for is
+ * checked like what comes over the command line or MCP: every operation rejects with a HoldfastError, and with nothing else.
+ */
 export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> {
-  const app = await openApp({ cwd: options.root, root: options.root, env: options.env, surface: 'library' })
+  const { root, env } = asObject('options', options)
+  if (typeof root !== 'string') throw failure('invalid', { field: 'root', value: root, accepted: 'the path of an existing folder' })
+  const app = await openApp({ cwd: root, root, env: env as HoldfastOptions['env'], surface: 'library' })
+  const checked =
+    <Output>(operation: Operation<Operation['input'], Output>) =>
+    async (input?: unknown, call?: Call): Promise<Output> =>
+      invoke(operation, app, asObject('the input', input), checkCall(call))
   return {
-    ...app,
-    exec: ({ signal, onOutput, onBegin, ...input }) => app.exec(input, { signal, onOutput, onBegin }),
+    async exec(given) {
+      const { signal, onOutput, onBegin, ...input } = asObject('the input', given)
+      return invoke(ops.exec, app, input, checkCall({ signal, onOutput, onBegin }))
+    },
+    wait: checked(ops.wait),
+    stop: checked(ops.stop),
+    runs: checked(ops.runs),
+    show: checked(ops.show),
+    output: checked(ops.output),
+    async follow(input, call) {
+      const { streams, ...run } = asObject('the input', input)
+      const known = Array.isArray(streams) && streams.every((stream) => streamNames.includes(stream))
+      if (!known) throw failure('invalid', { field: 'streams', value: streams, accepted: `a list of ${streamNames.join(' and ')}` })
+      const { onOutput, ...rest } = checkCall(call)
+      if (!onOutput) throw failure('invalid', { field: 'onOutput', value: onOutput, accepted: 'a function' })
+      return app.follow({ run: parseInput(ops.show, run).run, streams }, { ...rest, onOutput })
+    },
+    async search(input) {
+      const { sinceMs, ...rest } = asObject('the input', input)
+      if (sinceMs !== undefined && !Number.isFinite(sinceMs))
+        throw failure('invalid', { field: 'sinceMs', value: sinceMs, accepted: 'a time in milliseconds since 1970' })
+      return app.search({ ...parseInput(ops.search, rest), ...(sinceMs === undefined ? {} : { sinceMs: sinceMs as number }) })
+    },
+    digest: checked(ops.digest),
+    snapshot: checked(ops.snapshot),
+    resume: () => app.resume(),
+    addNote: checked(ops.noteAdd),
+    listNotes: () => app.listNotes(),
+    removeNote: checked(ops.noteRemove),
+    async pin(input) {
+      const { pinned, ...run } = asObject('the input', input)
+      if (typeof pinned !== 'boolean') throw failure('invalid', { field: 'pinned', value: pinned, accepted: 'true or false' })
+      return invoke(pinned ? ops.pin : ops.unpin, app, run)
+    },
+    gc: checked(ops.gc),
+    doctor: () => app.doctor(),
+    config: () => app.config(),
+    close: () => app.close(),
     [Symbol.asyncDispose]: () => app.close(),
   }
+}
+
+function asObject(what: string, given: unknown): Record<string, unknown> {
+  if (given === undefined) return {}
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw failure('invalid', { field: what, value: given, accepted: 'an object' })
+  return given as Record<string, unknown>
+}
+
+function checkCall(given: unknown): ExecCall {
+  const call = asObject('the call', given)
+  if (call.signal !== undefined && !(call.signal instanceof AbortSignal))
+    throw failure('invalid', { field: 'signal', value: call.signal, accepted: 'an AbortSignal' })
+  for (const name of ['onOutput', 'onBegin']) {
+    if (call[name] !== undefined && typeof call[name] !== 'function') throw failure('invalid', { field: name, value: call[name], accepted: 'a function' })
+  }
+  return call as ExecCall
 }

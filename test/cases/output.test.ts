@@ -137,8 +137,8 @@ describeCases('C: output as it is, and as it is shown', () => {
     const nul = 'touch made\0up'
     for (const [input, field] of [
       [{ script: nul }, 'script'],
-      [{ argv: ['touch', nul] }, 'argument 1'],
-      [{ argv: [nul] }, 'argument 0'],
+      [{ argv: ['touch', nul] }, 'argv'],
+      [{ argv: [nul] }, 'argv'],
       [{ argv: ['true'], cwd: nul }, 'cwd'],
       [{ argv: ['true'], env: { NAME: nul } }, 'NAME'],
       [{ argv: ['true'], env: { [nul]: 'x' } }, 'env'],

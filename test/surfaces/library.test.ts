@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { HoldfastError, openHoldfast, type RunResult } from '../../src/index.ts'
+import { type Holdfast, HoldfastError, openHoldfast, type RunResult } from '../../src/index.ts'
 import { exited, expectNothingLeft, logOf, marked, openPlace, type Place, runProgram, until } from '../cases/place.ts'
 
 function inPlace(title: string, body: (place: Place) => Promise<void>): void {
@@ -112,6 +112,54 @@ describe('exec', () => {
       expect((error as Error).message).toMatch(/^[^\n]{10,300}$/)
     }
     expect((await holdfast.runs({})).runs.map(({ state }) => state)).toEqual(['failed'])
+  })
+})
+
+describe('what is asked for wrongly', () => {
+  const wrong: [keyof Holdfast, ...unknown[]][] = [
+    ['exec'],
+    ['exec', null],
+    ['exec', { argv: 'ls' }],
+    ['exec', { argv: [1] }],
+    ['exec', { script: 5 }],
+    ['exec', { argv: ['true'], cwd: 5 }],
+    ['exec', { argv: ['true'], stdin: 5 }],
+    ['exec', { argv: ['true'], env: { A: 5 } }],
+    ['exec', { argv: ['true'], env: null }],
+    ['exec', { argv: ['true'], passEnv: 'HOME' }],
+    ['exec', { argv: ['true'], purpose: 5 }],
+    ['exec', { argv: ['true'], timeout: 5 }],
+    ['exec', { argv: ['true'], signal: 'x' }],
+    ['exec', { argv: ['true'], onOutput: 'x' }],
+    ['wait', {}],
+    ['wait', { run: 'last' }, { signal: 5 }],
+    ['stop', { run: 5 }],
+    ['show'],
+    ['show', 'last'],
+    ['output', { run: 'last', lines: 5 }],
+    ['follow', { run: 'last' }, { onOutput() {} }],
+    ['follow', { run: 'last', streams: ['stdout'] }],
+    ['search', {}],
+    ['search', { query: 5 }],
+    ['search', { query: 'x', sinceMs: '2h' }],
+    ['runs', { limit: '5' }],
+    ['digest', {}],
+    ['snapshot', { limit: 1.5 }],
+    ['addNote', { text: 5 }],
+    ['removeNote'],
+    ['pin', { run: 'last' }],
+    ['gc', { dryRun: 'yes' }],
+  ]
+  inPlace('rejects with an error that names it, and does nothing', async ({ holdfast }) => {
+    for (const [name, ...args] of wrong) {
+      const act = holdfast[name] as (...args: unknown[]) => Promise<unknown>
+      const error = await act(...args).catch((thrown: unknown) => thrown)
+      expect([name, args, error]).toEqual([name, args, expect.any(HoldfastError)])
+      expect(error).toMatchObject({ code: 'invalid_argument' })
+    }
+    for (const name of ['runs', 'snapshot', 'gc', 'resume'] as const) await (holdfast[name] as () => Promise<unknown>)()
+    expect((await holdfast.runs({})).total).toBe(0)
+    for (const options of [undefined, {}, { root: 5 }]) await expect(openHoldfast(options as never)).rejects.toMatchObject({ code: 'invalid_argument' })
   })
 })
 
