@@ -66,6 +66,8 @@ export function readOutput(context: AppContext, record: RunRecord, input: Output
       lines.push({ ...line, text })
     }
     if (truncated) break
+    // A range is read in one piece, so a very long one is cut.
+    truncated = input.bytes !== undefined && rangeBytes(record, stream, input.bytes) > maxRangeBytes
   }
   return { id: record.id, state: record.state, lines, text: lines.map(({ text }) => `${text}\n`).join(''), truncated, next }
 }
@@ -127,6 +129,11 @@ function* selectLines(record: RunRecord, stream: StreamName, pieces: readonly Lo
 
 function missing(stream: StreamName, from: number, to: number): OutputLine {
   return { stream, line: 0, text: `[lines ${from} to ${to - 1} were left out: the log reached its limit]` }
+}
+
+function rangeBytes(record: RunRecord, stream: StreamName, bytes: string): number {
+  const span = parseSpan('bytes', bytes, record[stream].bytes, 0)
+  return Math.min(span.to + 1, record[stream].bytes) - span.from
 }
 
 function* selectBytes(record: RunRecord, stream: StreamName, pieces: readonly LogPiece[], bytes: string, masker: Masker): Generator<OutputLine> {
