@@ -94,6 +94,8 @@ export interface Running {
   signal(name: NodeJS.Signals): Promise<Confirmed>
   /** The processes of the tree that are alive, without the first one; undefined where that cannot be known. */
   tree(): Promise<readonly Leftover[] | undefined>
+  /** Whether any of these is about to go on by itself (runs, or waits for a processor or a disk); absent where that cannot be known. */
+  busy?(): Promise<boolean>
   /** Stops reading: the iteration of `output` ends. The program may live on. */
   release(): void
 }

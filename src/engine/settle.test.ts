@@ -118,6 +118,26 @@ describe('settling a run', () => {
     expect(clock.pending()).toBe(0)
   })
 
+  it('waits after the exit for a process that did not have its turn yet, and no longer than a second', async () => {
+    let busy = true
+    const running = scriptedRunning({ busy: () => busy })
+    const { clock, watching, endings } = begin(running, { held: true })
+    running.exit({ exitCode: 0 })
+    await clock.advance(500)
+    expect(endings).toEqual([])
+    watching.touch()
+    busy = false
+    await clock.advance(39)
+    expect(endings).toEqual([])
+    await clock.advance(60)
+    expect(endings.length).toBe(1)
+    const other = scriptedRunning({ busy: () => true })
+    const waiting = begin(other, { held: true })
+    other.exit({ exitCode: 0 })
+    await waiting.clock.advance(1_100)
+    expect(waiting.endings.length).toBe(1)
+  })
+
   it('goes from the polite signal to the one that cannot be refused only after the grace', async () => {
     const running = scriptedRunning({ onSignal: (name, self) => (name === 'SIGKILL' ? self.exit({ signal: 'SIGKILL', number: 9 }) : undefined) })
     const { clock, endings } = begin(running, { limits: { timeoutMs: 100, graceMs: 700 } })

@@ -15,7 +15,7 @@ import { atDeadline, type Clock, pause, whenIdle } from './clock.ts'
 const killConfirmMs = 2_000
 /** After the exit: how long output may still come, from processes that hold the pipe open and keep writing. */
 const drainMs = 1_000
-/** After the exit: silence that counts as the end of what the pipe held. */
+/** After the exit: silence that counts as the end of what the pipe held, once no process is about to go on. */
 const drainQuietMs = 40
 
 export interface Ending {
@@ -214,7 +214,7 @@ function race<T>(promise: Promise<T>, clock: Clock, ms: number, fallback: T): Pr
 
 // A child may keep the pipe open after the exit, so waiting for its end could last forever; but what the command itself
 // wrote before is in the pipe and has to be read.
-async function drain({ outputEnded, clock }: WatchRequest, lastByteAt: () => number): Promise<void> {
+async function drain({ running, outputEnded, clock }: WatchRequest, lastByteAt: () => number): Promise<void> {
   const state = { ended: false }
   outputEnded.then(() => {
     state.ended = true
@@ -226,6 +226,9 @@ async function drain({ outputEnded, clock }: WatchRequest, lastByteAt: () => num
     // A timer can fire before the bytes of the same moment are read; a turn of the loop lets them in.
     await new Promise((resolve) => setImmediate(resolve))
     quietSince = Math.max(quietSince, lastByteAt())
-    if (clock.now() - quietSince >= drainQuietMs) return
+    if (clock.now() - quietSince < drainQuietMs) continue
+    // On a busy machine a child that was just started may not have had its turn yet.
+    if (!(await running.busy?.().catch(() => false))) return
+    quietSince = clock.now()
   }
 }

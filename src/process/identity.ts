@@ -7,6 +7,8 @@ export interface ProcessStat {
   readonly pid: number
   readonly name: string
   readonly zombie: boolean
+  /** It runs, or waits for a processor or a disk: it goes on without anything from outside. */
+  readonly busy: boolean
   readonly group: number
   readonly session: number
   readonly parent: number
@@ -49,6 +51,7 @@ export function readStat(pid: number): ProcessStat | undefined {
     pid,
     name: Buffer.from(text.slice(open + 1, close), 'latin1').toString('utf8'),
     zombie: fields[0] === 'Z' || fields[0] === 'X',
+    busy: fields[0] === 'R' || fields[0] === 'D',
     group: Number(fields[2]),
     session: Number(fields[3]),
     parent: Number(fields[1]),

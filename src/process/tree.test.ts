@@ -96,6 +96,13 @@ describe('the tree of a run', () => {
     await until(async () => (await findTree(looking)).length === 0)
   })
 
+  it.runIf(onLinux)('tells who is about to go on by itself from who waits for something', async () => {
+    const { key, pids } = await start('echo $$; sleep 300 & echo $!; (while :; do :; done) & echo $!; wait', 3)
+    await until(async () => (await findTree(key)).filter(({ name }) => name === 'sleep').length === 1)
+    const busy = new Map((await findTree(key)).map((member) => [member.pid, member.busy]))
+    expect(pids.slice(1).map((pid) => busy.get(pid))).toEqual([false, true])
+  })
+
   it.runIf(onLinux)('lives on without its first process', async () => {
     const { key, launched, pids } = await start(`setsid sh -c '${holds}' & sleep 300 & echo $!`, 2)
     await launched.exit

@@ -135,6 +135,7 @@ async function askPs(key: TreeKey): Promise<ProcessStat[]> {
       session: 0,
       parent: 0,
       zombie: false,
+      busy: /^[RDU]/.test(match[3] ?? ''),
       startTime: match[4] as string,
       name: match[5] as string,
     })

@@ -20,12 +20,13 @@ export interface ScriptedRunning extends Running {
 export interface Script {
   readonly onSignal?: (name: NodeJS.Signals, running: ScriptedRunning) => void | Promise<void>
   readonly tree?: () => readonly Leftover[] | undefined
+  readonly busy?: () => boolean
   /** Whether the iteration of the output ends when it is released; false breaks the contract of the port. */
   readonly letsGo?: boolean
   readonly write?: () => Promise<void>
 }
 
-export function scriptedRunning({ onSignal, tree = () => [], letsGo = true, write }: Script = {}): ScriptedRunning {
+export function scriptedRunning({ onSignal, tree = () => [], busy = () => false, letsGo = true, write }: Script = {}): ScriptedRunning {
   const waiting: OutputChunk[] = []
   const offsets = { stdout: 0, stderr: 0 }
   const signals: NodeJS.Signals[] = []
@@ -68,6 +69,7 @@ export function scriptedRunning({ onSignal, tree = () => [], letsGo = true, writ
       return { delivered: true }
     },
     tree: async () => tree(),
+    busy: async () => busy(),
     release() {
       released = true
       if (letsGo) running.closeOutput()

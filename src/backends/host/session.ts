@@ -31,6 +31,7 @@ async function startOnHost(command: ResolvedCommand, pipes: boolean): Promise<Ru
     throw startFailure(error, command)
   })
   const key: TreeKey = { leader: launched.identity, mark: command.mark, seen: new Map() }
+  const others = async () => (await findTree(key)).filter(({ pid }) => pid !== launched.identity.pid)
   const { output, release } = mergeChunks(launched)
   return {
     id: String(launched.identity.pid),
@@ -39,7 +40,8 @@ async function startOnHost(command: ResolvedCommand, pipes: boolean): Promise<Ru
     ended: launched.exit.then(toStatus),
     ...openInput(launched.stdin),
     signal: async (name) => ({ delivered: await signalTree(key, name, launched.unreaped()) }),
-    tree: async () => toLeftovers((await findTree(key)).filter(({ pid }) => pid !== launched.identity.pid)),
+    tree: async () => toLeftovers(await others()),
+    busy: async () => (await others()).some(({ busy }) => busy),
     release() {
       release()
       // Something that was left behind may hold the other end without reading: what it did not take is not waited for.
