@@ -18,6 +18,9 @@ const drainMs = 1_000
 /** After the exit: silence that counts as the end of what the pipe held, once no process is about to go on. */
 const drainQuietMs = 40
 
+/** After the exit: how long a process may take to vanish without counting as left behind. */
+const goingMs = 25
+
 export interface Ending {
   readonly cut: Cut | undefined
   /** Undefined when contact was lost or the end could not be confirmed. */
@@ -118,6 +121,11 @@ async function afterExit(request: WatchRequest, notes: string[], drained: () => 
   const status = await statusWithin(running, clock, 0)
   await drained()
   let left = (await treeOf(running, notes)) ?? []
+  if (left.length > 0) {
+    // The last processes of a pipeline or of a group that was killed are still going away.
+    await pause(clock, goingMs, request.hurry)
+    left = (await treeOf(running, notes)) ?? []
+  }
   if (left.length > 0 && request.leftovers === 'kill') left = await kill(request, notes)
   return { cut: undefined, status, leftovers: left }
 }
