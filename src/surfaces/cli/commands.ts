@@ -66,6 +66,19 @@ const snapshotCommand = commandFor(ops.snapshot, 'snapshot', 'Carry on later', {
   },
 })
 
+const searchCommand = commandFor(ops.search, 'search', 'Read what they printed', {
+  async run(invocation) {
+    const { query, regex } = invocation.parsed.input
+    const asked = { query: String(query), regex: regex === true }
+    print(
+      invocation,
+      await perform(ops.search, invocation, invocation.parsed.input),
+      shown<SearchResult>((result, at) => presentSearch(result, at, asked)),
+    )
+    return 0
+  },
+})
+
 /** The server is started before commands are looked up; it stands here for its help. */
 const mcpCommand: Command = {
   words: 'mcp',
@@ -88,7 +101,7 @@ export const commands: readonly Command[] = [
   commandFor(ops.runs, 'runs', 'Read what they printed', { present: shown<RunsResult>(presentRuns) }),
   commandFor(ops.show, 'show', 'Read what they printed', { present: digestOf }),
   outputCommand,
-  commandFor(ops.search, 'search', 'Read what they printed', { present: shown<SearchResult>(presentSearch) }),
+  searchCommand,
   digestCommand,
   snapshotCommand,
   commandFor(ops.resume, 'resume', 'Carry on later', { present: textOf }),

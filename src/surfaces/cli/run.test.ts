@@ -270,6 +270,19 @@ describe('commands', () => {
     )
   })
 
+  it('search shows of a long line what was found in it, and of a regular expression the whole line', async () => {
+    const text = `${'before '.repeat(30)}the needle is here ${'after '.repeat(30)}`
+    const hit = { run: 'r1', stream: 'stdout' as const, line: 7, text, command: 'npm test', failing: false, ref: 'r1:7' }
+    const wide = { ...hit, text: `${'前'.repeat(80)} needle ${'後'.repeat(80)}` }
+    const search = async () => ({ hits: [hit, wide], more: false, warnings: [] })
+    const lines = (await play(['search', 'needle'], { app: { search } })).stdout.trimEnd().split('\n').slice(1)
+    for (const line of lines) {
+      expect(line).toMatch(/^ {2}r1:7 {2}….*needle.*…$/)
+      expect(widthOf(line)).toBeLessThanOrEqual(80)
+    }
+    expect((await play(['search', '--regex', 'n.*e'], { app: { search } })).stdout).toContain(text.trim())
+  })
+
   it('digest reads a file or standard input', async () => {
     const digest = async ({ text }: { text: string }) => ({ digest: `of ${text}` })
     expect((await play(['digest', '--budget', '100'], { app: { digest }, stdin: 'piped' })).stdout).toBe('of piped\n')
