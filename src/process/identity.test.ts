@@ -57,7 +57,8 @@ describe('the identity of a process', () => {
   })
 
   it.runIf(onLinux)('is not alive for a process that has ended and was not waited for', async () => {
-    const { child } = start('sh', '-c', 'sleep 0 & echo $!; exec sleep 300')
+    // It ends only once its parent is a program that waits for nobody.
+    const { child } = start('sh', '-c', '(until [ "$(cat /proc/$$/comm)" = sleep ]; do :; done) & echo $!; exec sleep 300')
     const [line] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]
     const pid = Number(line.toString())
     await until(() => readStat(pid)?.zombie === true)
