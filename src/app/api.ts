@@ -1,4 +1,4 @@
-import type { StreamName } from '../core/command.ts'
+import type { Input, StreamName } from '../core/command.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Gap, Leftover, RunRecord, RunState } from '../core/run.ts'
 import type { Note, NoteCategory } from '../core/store.ts'
@@ -66,8 +66,8 @@ export interface ExecInput {
   readonly env?: Readonly<Record<string, string>> | undefined
   /** Names to pass on from the environment of Holdfast. */
   readonly passEnv?: readonly string[] | undefined
-  /** What the command reads; absent: end-of-file at once. */
-  readonly stdin?: string | Uint8Array | undefined
+  /** What the command reads, also as it comes; absent: end-of-file at once. */
+  readonly stdin?: string | Input | undefined
   /** What becomes of processes that outlive a normal end. Default: `report`. */
   readonly leftovers?: 'report' | 'kill' | undefined
   /** Answer after this time also when the command still runs. Default: wait until it ends. */

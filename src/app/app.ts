@@ -1,233 +1,98 @@
-import { makeNote } from '../context/notes.ts'
 import { failure, HoldfastError, withFacts } from '../core/errors.ts'
-import type { RunRecord } from '../core/run.ts'
 import type { RunFilter } from '../core/store.ts'
-import { splitLines } from '../core/text.ts'
-import { digestLog } from '../digest/digest.ts'
-import { pause, systemClock } from '../engine/clock.ts'
-import { measureLog } from '../engine/log-reader.ts'
-import type { Masker } from '../engine/redact.ts'
-import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type StopSignal, stopSignals } from './api.ts'
-import type { ActiveRun, AppContext } from './context.ts'
-import { examine } from './doctor.ts'
-import { createExecutions } from './execution.ts'
-import { awaitEnd, followLogs, settleAbandoned, settleAllAbandoned, stopEnded, stopForeign } from './following.ts'
-import { collectGarbage, collectWhenDue } from './gc.ts'
-import { holdElsewhere } from './holder.ts'
-import { makeHome, tryHome } from './home.ts'
-import { readOutput } from './reading.ts'
-import { roomFor, toResult, toSummary } from './results.ts'
-import { newRunId } from './run-folder.ts'
-import { indexPending, indexRuns, searchRuns } from './search.ts'
-import { resumeFrom, takeSnapshot } from './snapshots.ts'
+import type { App } from './api.ts'
+import type { AppBasis, AppEquipment } from './context.ts'
+import { toSummary } from './summary.ts'
+import type { UseCases } from './use-cases.ts'
 
 const defaultRuns = 20
 const maxListed = 200
-/** Runs wait so long for others to be indexed with them, so that a burst of short ones is not held up by it. */
-const indexAfterMs = 250
-/** What a run that other programs hold may take to end when this process closes. */
-const closeMs = 4_000
 
-/** Makes the app: the only place that knows policy. Nothing is opened or written before an operation needs it. */
-export function createApp(context: AppContext): App {
-  const executions = createExecutions(context)
-  const background = new Set<Promise<unknown>>()
-  /** Runs that are over and not in the index yet. */
-  const ended: RunRecord[] = []
-  let indexing: NodeJS.Timeout | undefined
+/**
+ * Makes the app: the only place that knows policy. Nothing is opened or written before an operation needs it, nor loaded:
+ * listing what there is, which is done most often, needs nothing of what runs, masks and digests.
+ */
+export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): App {
+  const { records } = basis
+  let equipment: Promise<AppEquipment> | undefined
+  let loading: Promise<UseCases> | undefined
+  let loaded: UseCases | undefined
   let seen: Promise<void> | undefined
+  let closed = false
+
+  function equipped(): Promise<AppEquipment> {
+    equipment ??= equip()
+    return equipment
+  }
+
+  async function load(): Promise<UseCases> {
+    const [{ createUseCases }, more] = await Promise.all([import('./use-cases.ts'), equipped()])
+    loaded = createUseCases({ ...basis, ...more }, history)
+    if (closed) await loaded.close()
+    return loaded
+  }
+
+  function useCases(): Promise<UseCases> {
+    loading ??= load()
+    return loading
+  }
 
   /** Runs whose holder died are told as such before anybody looks at the history. */
   function history(): Promise<void> {
-    seen ??= settleAllAbandoned(context).catch(() => {})
+    seen ??= settleAllAbandoned().catch(() => {})
     return seen
   }
 
-  function later(work: () => Promise<unknown>): void {
-    const running: Promise<unknown> = work()
-      .catch(() => {})
-      .finally(() => background.delete(running))
-    background.add(running)
-  }
-
-  function checkBudget(budget: number | undefined): void {
-    if (budget === undefined || (Number.isInteger(budget) && budget >= 0)) return
-    throw failure('invalid', { field: 'budget', value: budget, accepted: 'a whole number of bytes' })
-  }
-
-  function checkWait(waitMs: number | undefined): void {
-    if (waitMs === undefined || (Number.isFinite(waitMs) && waitMs >= 0)) return
-    throw failure('invalid', { field: 'waitMs', value: waitMs, accepted: 'a number of milliseconds, not negative' })
-  }
-
-  function indexWhenOver(run: ActiveRun): void {
-    later(async () => {
-      ended.push((await run.finished).record)
-      indexing ??= setTimeout(() => later(indexEnded), indexAfterMs).unref()
-    })
-  }
-
-  async function indexEnded(): Promise<void> {
-    clearTimeout(indexing)
-    indexing = undefined
-    if (ended.length === 0) return
-    await indexRuns(context, ended.splice(0))
-    await collectWhenDue(context)
-  }
-
-  async function exec(input: ExecInput, call: ExecCall = {}): Promise<RunResult> {
-    checkBudget(input.budget)
-    checkWait(input.waitMs)
-    if (input.detach) return execDetached(input, call)
-    const cancel = new AbortController()
-    const stopCanceling = linkAbort(call.signal, cancel)
-    const run = await executions.begin(input, { ...call, signal: cancel.signal }).catch((error: unknown) => {
-      stopCanceling()
-      throw error
-    })
-    indexWhenOver(run)
-    call.onBegin?.(toResult(context, run.current(), input.budget, [], run))
-    const result = await answerWithin(run, input.waitMs, input.budget)
-    // Once answered, the run belongs to nobody's request any more.
-    stopCanceling()
-    return result
-  }
-
-  async function answerWithin(run: ActiveRun, waitMs: number | undefined, budget: number | undefined, signal?: AbortSignal): Promise<RunResult> {
-    const end = await within(run.finished, waitMs, signal)
-    return end ? toResult(context, end.record, budget, end.warnings, { ...run, ...end }) : toResult(context, run.current(), budget, [], run)
-  }
-
-  async function execDetached(input: ExecInput, call: ExecCall): Promise<RunResult> {
-    if (context.settings.disabledBy) throw failure('disabled', { where: context.settings.disabledBy })
-    tryHome(context.home, context.homePlace)
-    const id = await holdElsewhere(context, input)
-    const record = await context.records.require(id)
-    call.onBegin?.(toResult(context, record, input.budget))
-    const waited = await awaitEnd(context, record, input.waitMs ?? 0, call.signal)
-    return toResult(context, measured(waited), input.budget, context.home.warnings)
-  }
-
-  async function wait(input: { run: string; waitMs?: number | undefined; budget?: number | undefined }, call: Call = {}): Promise<RunResult> {
-    checkBudget(input.budget)
-    checkWait(input.waitMs)
-    const record = await context.records.require(input.run)
-    const own = executions.find(record.id)
-    if (own) return answerWithin(own, input.waitMs, input.budget, call.signal)
-    return toResult(context, measured(await awaitEnd(context, record, input.waitMs, call.signal)), input.budget)
-  }
-
-  async function stop(input: { run: string; signal?: StopSignal | undefined }, call: Call = {}): Promise<RunResult> {
-    const signal = input.signal ?? 'SIGTERM'
-    if (!stopSignals.includes(signal)) throw failure('invalid', { field: 'signal', value: signal, accepted: stopSignals.join(', ') })
-    const record = await settleAbandoned(context, await context.records.require(input.run))
-    const own = executions.find(record.id)
-    if (own) {
-      own.cancel(signal)
-      return toResult(context, (await own.finished).record, undefined)
-    }
-    if (record.state === 'running') return toResult(context, await stopForeign(context, record, signal, call), undefined)
-    return toResult(context, await stopEnded(context, record, signal), undefined)
-  }
-
-  async function current(reference: string): Promise<RunRecord> {
-    const record = await context.records.require(reference)
-    return executions.find(record.id)?.current() ?? measured(await settleAbandoned(context, record))
-  }
-
-  /** A run that another process holds: its log is ahead of its record. */
-  function measured(record: RunRecord): RunRecord {
-    if (record.state !== 'running') return record
-    const folder = context.records.folder(record.id)
-    return { ...record, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
+  async function settleAllAbandoned(): Promise<void> {
+    for (const record of await records.list({ running: true, limit: 1000 })) await (await useCases()).settle(record)
   }
 
   const app: App = {
-    exec,
-    wait,
-    stop,
+    exec: async (...given) => (await useCases()).exec(...given),
+    wait: async (...given) => (await useCases()).wait(...given),
+    stop: async (...given) => (await useCases()).stop(...given),
     async runs(input) {
       await history()
       const filter: RunFilter = { query: input.query, failing: input.failing, runtime: input.runtime, limit: checkListed(input.limit) }
-      const [records, { runs: total }] = await Promise.all([context.records.list(filter), context.records.count()])
-      return { runs: records.map((record) => toSummary(executions.find(record.id)?.current() ?? record)), total, warnings: await context.records.warnings() }
+      const [found, { runs: total }] = await Promise.all([records.list(filter), records.count()])
+      return { runs: found.map((record) => toSummary(loaded?.held(record.id) ?? record)), total, warnings: await records.warnings() }
     },
-    async show(input) {
-      checkBudget(input.budget)
-      return toResult(context, await current(input.run), input.budget)
-    },
-    output: async (input) => readOutput(context, await current(input.run), input),
-    async follow(input, call) {
-      await followLogs(context, await context.records.require(input.run), input.streams, call)
-    },
-    async search(input) {
-      await history()
-      await indexEnded()
-        .then(() => indexPending(context, 200))
-        .catch(() => {})
-      const result = await searchRuns(context, input)
-      return { ...result, warnings: [...result.warnings, ...(await context.records.warnings())] }
-    },
-    async digest({ text, budget }) {
-      checkBudget(budget)
-      const masked = context.masking.general.mask(text)
-      const lines = splitLines(text).length
-      const stream = { name: 'stdout' as const, sections: [{ firstLine: 1, text: masked }], bytes: Buffer.byteLength(text), lines, droppedBytes: 0 }
-      return { digest: digestLog([stream], { budget: roomFor(context, budget), failed: true }) }
-    },
-    async snapshot(input) {
-      await history()
-      return takeSnapshot(context, input)
-    },
-    async resume() {
-      await history()
-      return resumeFrom(context)
-    },
-    async addNote(input) {
-      makeHome(context.home, context.homePlace)
-      const note = makeNote({ ...input, text: context.masking.general.mask(input.text) }, { now: context.now(), id: newRunId() })
-      await context.records.addNote(note)
-      return note
-    },
-    listNotes: async () => ({ notes: await context.records.listNotes() }),
+    show: async (...given) => (await useCases()).show(...given),
+    output: async (...given) => (await useCases()).output(...given),
+    follow: async (...given) => (await useCases()).follow(...given),
+    search: async (...given) => (await useCases()).search(...given),
+    digest: async (...given) => (await useCases()).digest(...given),
+    snapshot: async (...given) => (await useCases()).snapshot(...given),
+    resume: async (...given) => (await useCases()).resume(...given),
+    addNote: async (...given) => (await useCases()).addNote(...given),
+    listNotes: async () => ({ notes: await records.listNotes() }),
     async removeNote({ note }) {
-      if (!(await context.records.removeNote(note))) throw failure('note_not_found', { note })
+      if (!(await records.removeNote(note))) throw failure('note_not_found', { note })
       return { removed: note }
     },
-    async pin({ run, pinned }) {
-      const { record, warnings } = await context.records.setPinned(await current(run), pinned)
-      return toResult(context, record, undefined, warnings)
-    },
-    async gc({ dryRun }) {
-      await history()
-      return collectGarbage(context, dryRun === true)
-    },
-    doctor: () => examine(context),
-    config: async () => context.explainConfig(),
+    pin: async (...given) => (await useCases()).pin(...given),
+    gc: async (...given) => (await useCases()).gc(...given),
+    doctor: async (...given) => (await useCases()).doctor(...given),
+    config: async () => basis.explainConfig(),
     async close() {
-      await within(
-        executions
-          .close()
-          .then(() => Promise.all(background))
-          .then(indexEnded)
-          .catch(() => {}),
-        closeMs,
-      )
-      await context.records.close()
+      closed = true
+      // A call that came before waits for the same, and has its turn first.
+      await (await loading)?.close()
+      await records.close()
     },
   }
-  return withMaskedErrors(app, context.masking.general)
+  return withMaskedErrors(app, equipped)
 }
 
 /** What a caller hands in may hold a secret, and an error names it: it is masked like everything else that is told. */
-function withMaskedErrors(app: App, masker: Masker): App {
+function withMaskedErrors(app: App, equipped: () => Promise<Pick<AppEquipment, 'masking'>>): App {
   const guard =
     (act: (...args: unknown[]) => Promise<unknown>) =>
     async (...args: unknown[]) => {
       try {
         return await act(...args)
       } catch (error) {
-        throw error instanceof HoldfastError ? withFacts(error, masker.mask) : error
+        throw error instanceof HoldfastError ? withFacts(error, (await equipped()).masking.general.mask) : error
       }
     }
   return Object.fromEntries(Object.entries(app).map(([name, act]) => [name, guard(act)])) as unknown as App
@@ -239,27 +104,4 @@ function checkListed(limit: number | undefined): number {
     throw failure('invalid', { field: 'limit', value: limit, accepted: `a whole number from 1 to ${maxListed}` })
   }
   return limit
-}
-
-/** Passes an abort on until the returned function is called. */
-function linkAbort(from: AbortSignal | undefined, to: AbortController): () => void {
-  if (!from) return () => {}
-  const abort = (): void => to.abort(from.reason)
-  if (from.aborted) abort()
-  from.addEventListener('abort', abort, { once: true })
-  return () => from.removeEventListener('abort', abort)
-}
-
-/** What the promise gives, or undefined after `ms` (undefined: never) or when the signal aborts. */
-async function within<T>(promise: Promise<T>, ms: number | undefined, signal?: AbortSignal): Promise<T | undefined> {
-  if (ms === undefined && !signal) return promise
-  const stop = new AbortController()
-  const unlink = linkAbort(signal, stop)
-  try {
-    return await Promise.race([promise, pause(systemClock, ms ?? Number.MAX_SAFE_INTEGER, stop.signal).then(() => undefined)])
-  } finally {
-    // A timer that nobody needs would keep the process alive.
-    stop.abort()
-    unlink()
-  }
 }

@@ -9,8 +9,8 @@ import type { Masking } from './masking.ts'
 import type { Records } from './records.ts'
 import type { AppSettings } from './settings.ts'
 
-/** What every use case works with. */
-export interface AppContext {
+/** What is at hand from the beginning. */
+export interface AppBasis {
   readonly root: string
   /** Where a relative or absent cwd begins: the root, or the folder below it that the caller stands in. */
   readonly base: string
@@ -20,8 +20,6 @@ export interface AppContext {
   readonly homePlace: HomePlace
   readonly settings: AppSettings
   readonly records: Records
-  readonly masking: Masking
-  readonly machine: Machine
   readonly version: string
   /** Whether processes that runs of this process left behind end with it. */
   readonly endLeftoversOnClose: boolean
@@ -33,6 +31,15 @@ export interface AppContext {
   secretsOf(env: Readonly<Record<string, string | undefined>>): readonly string[]
   now(): Date
 }
+
+/** What is loaded when the first use case needs it. */
+export interface AppEquipment {
+  readonly masking: Masking
+  readonly machine: Machine
+}
+
+/** What every use case works with. */
+export interface AppContext extends AppBasis, AppEquipment {}
 
 export interface EndedRun {
   readonly record: RunRecord

@@ -47,7 +47,8 @@ export function createExecutions(context: AppContext): Executions {
   const beginning = new Set<Promise<ActiveRun>>()
   /** Runs of this process that ended by themselves and left processes behind. */
   const leaving = new Map<string, ProcessIdentity | null>()
-  const hurry = new AbortController()
+  /** Cut the grace of each run that goes on short. */
+  const hurries = new Set<() => void>()
   let session: Promise<Session> | undefined
   let closed = false
 
@@ -65,6 +66,7 @@ export function createExecutions(context: AppContext): Executions {
       mark: { name: markVariable, id },
     })
     const cwd = await resolveCwd(root, base, input.cwd)
+    for (const name of input.passEnv ?? []) if (context.ownEnv[name] === undefined) notes.push(`the variable ${name} is not set here and was not passed on`)
     const named = [...settings.env.pass, ...(input.passEnv ?? [])].map((name) => [name, env[name]] as const)
     const secrets = context.secretsOf({ ...Object.fromEntries(named), ...settings.env.set, ...input.env })
     const stdin = typeof input.stdin === 'string' ? Buffer.from(input.stdin) : input.stdin
@@ -117,15 +119,26 @@ export function createExecutions(context: AppContext): Executions {
     before: readonly string[],
   ): Promise<ActiveRun> {
     const controller = new AbortController()
+    const hurryThis = new AbortController()
+    const hurryUp = (): void => hurryThis.abort()
+    hurries.add(hurryUp)
+    // Whoever says KILL while the grace of an earlier request goes on does not want to wait for its end.
+    const cancel = (signal?: NodeJS.Signals): void => {
+      if (controller.signal.aborted && signal === 'SIGKILL') hurryUp()
+      controller.abort({ signal })
+    }
     const abort = (): void => controller.abort()
     call.signal?.addEventListener('abort', abort, { once: true })
-    const forget = (): void => call.signal?.removeEventListener('abort', abort)
+    const forget = (): void => {
+      call.signal?.removeEventListener('abort', abort)
+      hurries.delete(hurryUp)
+    }
     const execution = await execute({
       session: place,
       plan: { ...prepared.plan, command },
       logs: { stdout: folder.stdout, stderr: folder.stderr, maxBytes: prepared.plan.limits.maxOutputBytes },
       signal: controller.signal,
-      hurry: hurry.signal,
+      hurry: hurryThis.signal,
       onOutput: call.onOutput,
     }).catch((error: unknown) => {
       forget()
@@ -133,7 +146,7 @@ export function createExecutions(context: AppContext): Executions {
     })
     const started: RunRecord = { ...first, process: execution.running.process }
     if (started.process) context.records.started(first.id, started.process)
-    const unwatch = watchStopRequest(folder, (signal) => controller.abort({ signal }))
+    const unwatch = watchStopRequest(folder, cancel)
     const finished = finish(execution, started, prepared, folder, before).finally(() => {
       unwatch()
       forget()
@@ -144,7 +157,7 @@ export function createExecutions(context: AppContext): Executions {
       current: () => withProgress(started, execution),
       masker: prepared.masker,
       finished,
-      cancel: (signal) => controller.abort({ signal }),
+      cancel,
     }
     active.set(first.id, run)
     return run
@@ -194,7 +207,9 @@ export function createExecutions(context: AppContext): Executions {
       const runs = [...active.values()]
       for (const run of runs) run.cancel()
       const over = new AbortController()
-      void pause(systemClock, closeGraceMs, over.signal).then(() => hurry.abort())
+      void pause(systemClock, closeGraceMs, over.signal).then(() => {
+        for (const hurryUp of hurries) hurryUp()
+      })
       await Promise.all([...runs.map((run) => run.finished), ...(context.endLeftoversOnClose ? endAll(leaving) : [])])
       over.abort()
       await (await session?.catch(() => undefined))?.close()
@@ -244,7 +259,6 @@ function nameRuntime(error: HoldfastError, runtime: string | null): HoldfastErro
 function watchStopRequest(folder: RunFolder, stop: (signal: StopSignal) => void): () => void {
   const timer = setInterval(() => {
     if (!existsSync(folder.stop)) return
-    clearInterval(timer)
     stop(readStopRequest(folder))
     rmSync(folder.stop, { force: true })
   }, stopPollMs)

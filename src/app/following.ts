@@ -60,11 +60,6 @@ export async function settleAbandoned(context: AppContext, record: RunRecord): P
   return interrupted
 }
 
-/** Marks every run whose holder died; called when Holdfast starts to look at its history. */
-export async function settleAllAbandoned(context: AppContext): Promise<void> {
-  for (const record of await context.records.list({ running: true, limit: 1000 })) await settleAbandoned(context, record)
-}
-
 /** Asks the holder of a run to end it; where that holder is dead or deaf, ends the processes of the run directly. */
 export async function stopForeign(context: AppContext, record: RunRecord, signal: StopSignal, call: Call): Promise<RunRecord> {
   const folder = context.records.folder(record.id)

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Input } from '../core/command.ts'
 import { type ErrorCode, errorCodes, failure, HoldfastError, toHoldfastError } from '../core/errors.ts'
 import type { App, ExecInput } from './api.ts'
 import type { AppContext } from './context.ts'
@@ -17,7 +18,7 @@ type HolderAnswer = { readonly id: string } | { readonly error: ReturnType<Holdf
 
 export async function holdElsewhere(context: AppContext, { detach: _, waitMs: __, ...input }: ExecInput): Promise<string> {
   const { stdin, ...rest } = input
-  const request: HolderRequest = { input: rest, stdin: stdin === undefined ? null : Buffer.from(stdin).toString('base64') }
+  const request: HolderRequest = { input: rest, stdin: stdin === undefined ? null : (await collect(stdin)).toString('base64') }
   const errors = existsSync(context.home.runs) ? join(context.home.path, 'holder.log') : '/dev/null'
   let line: string
   try {
@@ -29,6 +30,14 @@ export async function holdElsewhere(context: AppContext, { detach: _, waitMs: __
   if ('id' in answer) return answer.id
   const { code, message, details } = answer.error
   throw new HoldfastError(isErrorCode(code) ? code : 'internal', message, details as HoldfastError['details'])
+}
+
+// The run is to outlive this process, so what it reads has to be there as a whole.
+async function collect(stdin: string | Input): Promise<Buffer> {
+  if (typeof stdin === 'string' || stdin instanceof Uint8Array) return Buffer.from(stdin as Uint8Array)
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stdin) chunks.push(chunk)
+  return Buffer.concat(chunks)
 }
 
 const isErrorCode = (code: string): code is ErrorCode => (errorCodes as readonly string[]).includes(code)

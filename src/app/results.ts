@@ -1,11 +1,10 @@
 import { type StreamName, streamNames } from '../core/command.ts'
 import type { RunRecord, StreamTotals } from '../core/run.ts'
-import { isFailing } from '../core/run.ts'
 import { splitLines } from '../core/text.ts'
 import { digestRun } from '../digest/digest.ts'
 import type { LogStream } from '../digest/log.ts'
 import { readSections, type TextSection } from '../engine/log-reader.ts'
-import type { RunResult, RunSummary, StreamResult } from './api.ts'
+import type { RunResult, StreamResult } from './api.ts'
 import type { ActiveRun, AppContext, EndedRun } from './context.ts'
 import type { RunFolder } from './run-folder.ts'
 
@@ -71,23 +70,4 @@ function endOf({ bytes, lines, gap }: StreamTotals, recent: Uint8Array | undefin
   if (!recent || !gap || gap.offset + gap.bytes < bytes) return []
   const text = Buffer.from(recent.subarray(Math.max(0, recent.length - gap.bytes))).toString('utf8')
   return [{ firstLine: lines - splitLines(text).length + 1, text }]
-}
-
-export function toSummary(record: RunRecord): RunSummary {
-  const { id, state, outcome, durationMs, command, runtime, purpose, cwd, branch, startedAt, pinned } = record
-  return {
-    id,
-    state,
-    outcome,
-    durationMs,
-    command,
-    runtime,
-    purpose,
-    cwd,
-    branch,
-    startedAt,
-    pinned,
-    failing: isFailing(record),
-    outputBytes: record.stdout.bytes + record.stderr.bytes,
-  }
 }

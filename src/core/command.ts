@@ -17,10 +17,13 @@ export interface ResolvedCommand {
   readonly mark: string
 }
 
+/** What a command reads: all of it, or as it comes. */
+export type Input = Uint8Array | AsyncIterable<Uint8Array>
+
 export interface ExecutionPlan {
   readonly command: ResolvedCommand
   readonly limits: Limits
-  readonly stdin: Uint8Array | undefined
+  readonly stdin: Input | undefined
   readonly leftovers: 'report' | 'kill'
 }
 

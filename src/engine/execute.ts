@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util'
 import type { LogPlan, Running, Session } from '../core/backend.ts'
-import { type ExecutionPlan, type StreamName, streamNames } from '../core/command.ts'
+import { type ExecutionPlan, type Input, type StreamName, streamNames } from '../core/command.ts'
 import { failure, messageOf } from '../core/errors.ts'
 import { type Outcome, toOutcome } from '../core/outcome.ts'
 import type { Leftover, StreamTotals } from '../core/run.ts'
@@ -125,13 +125,22 @@ const letGoMs = 1_000
 
 const inputChunkBytes = 64 * 1024
 
-function feed(running: Running, stdin: Uint8Array, notes: string[]): void {
+function feed(running: Running, stdin: Input, notes: string[]): void {
   void (async () => {
-    for (let at = 0; at < stdin.length; at += inputChunkBytes) await running.write(stdin.subarray(at, at + inputChunkBytes))
-    await running.endInput()
+    try {
+      if (stdin instanceof Uint8Array) await writeAll(running, stdin)
+      else for await (const chunk of stdin) await writeAll(running, chunk)
+    } finally {
+      // Also where the source fails: the command must not wait for more.
+      await running.endInput()
+    }
   })().catch((error: unknown) => {
     notes.push(`the standard input could not be written to its end: ${messageOf(error)}`)
   })
+}
+
+async function writeAll(running: Running, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; at += inputChunkBytes) await running.write(bytes.subarray(at, at + inputChunkBytes))
 }
 
 function logFailures(writers: Readonly<Record<StreamName, LogWriter>>): string[] {

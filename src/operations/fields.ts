@@ -2,6 +2,7 @@ import {
   array,
   boolean,
   check,
+  custom,
   finite,
   type GenericSchema,
   instance,
@@ -64,9 +65,10 @@ export function text(about: string, extra: Extra = {}) {
   return described(pipe(string(accepted), check(noNul, 'text without NUL')), 'text', about, accepted, extra)
 }
 
-/** Text that is read as it is, NUL included. */
+/** Text that is read as it is, NUL included; a program may also give bytes, or a stream of them. */
 export function content(about: string) {
-  return described(union([string(), instance(Uint8Array)], 'text'), 'text', about, 'text')
+  const isStream = (value: unknown): value is AsyncIterable<Uint8Array> => typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+  return described(union([string(), instance(Uint8Array), custom<AsyncIterable<Uint8Array>>(isStream)], 'text'), 'text', about, 'text')
 }
 
 /** Text of any kind that is only read, never handed to a program. */

@@ -551,6 +551,11 @@ requirement('capabilities.isolation', 'a command reads files outside of its root
   }
 })
 
+requirement('endings.real-time-signal', 'an end by a real-time signal is no exit', async (bench) => {
+  const { outcome } = await bench.run('kill -RTMIN $$')
+  expect(outcome.kind).toBe('signaled')
+})
+
 requirement('capabilities.signal-confirmed', 'a signal says whether it reached anything', async (bench) => {
   const run = await bench.start('echo ready; sleep 300')
   await run.printed('ready')

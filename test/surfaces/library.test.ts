@@ -409,3 +409,48 @@ describe('retention', () => {
     expect(statSync(stamp).mtimeMs).toBeGreaterThan(Date.now() - 60 * 60_000)
   })
 })
+
+describe('what a command reads', () => {
+  inPlace('may come while it runs, and does not hold up a limit', async ({ holdfast }) => {
+    async function* input(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('first\n')
+      yield Buffer.from('second\n')
+    }
+    expect(logOf(await holdfast.exec({ argv: ['cat'], stdin: input() }))).toBe('first\nsecond\n')
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('first\n')
+      await new Promise(() => {})
+    }
+    const run = await holdfast.exec({ argv: ['cat'], stdin: endless(), timeoutMs: 500 })
+    expect(run.outcome).toMatchObject({ kind: 'timed_out', limit: 'wall' })
+    expect(logOf(run)).toBe('first\n')
+  })
+
+  inPlace('is told when it fails, and ends there', async ({ holdfast }) => {
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('first\n')
+      throw new Error('the source broke')
+    }
+    const run = await holdfast.exec({ argv: ['cat'], stdin: broken(), timeoutMs: 20_000 })
+    expect(run.outcome).toEqual(exited(0))
+    expect(logOf(run)).toBe('first\n')
+    expect(run.warnings.join()).toContain('the source broke')
+  })
+})
+
+describe('what is asked for in vain or too politely', () => {
+  inPlace('a variable that is not set is named in the result', async ({ holdfast }) => {
+    const run = await holdfast.exec({ argv: ['true'], passEnv: ['NO_SUCH_VARIABLE'] })
+    expect(run.warnings).toEqual(['the variable NO_SUCH_VARIABLE is not set here and was not passed on'])
+  })
+
+  inPlace('KILL cuts the grace of an earlier stop short, also from another process', async ({ holdfast, again }) => {
+    const script = 'trap "" TERM; echo ready; while :; do sleep 0.1; done'
+    const run = await holdfast.exec({ script, graceMs: 60_000, waitMs: 0 })
+    await until('ready', async () => (await holdfast.output({ run: run.id })).text === 'ready\n')
+    const polite = holdfast.stop({ run: run.id })
+    await (await again()).stop({ run: run.id, signal: 'SIGKILL' })
+    expect((await polite).outcome).toMatchObject({ kind: 'canceled', signal: 'SIGKILL' })
+    expectNothingLeft(run)
+  })
+})

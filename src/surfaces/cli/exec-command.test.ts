@@ -36,7 +36,11 @@ describe('what exec asks for', () => {
   })
 
   it('reads stdin, or a script, from where it was told to', async () => {
-    expect(execInput(await play(['exec', '--stdin', '-', '--', 'cat'], { stdin: 'given' })).stdin).toEqual(Buffer.from('given'))
+    const chunks: Uint8Array[] = []
+    const streamed = execInput(await play(['exec', '--stdin', '-', '--', 'cat'], { stdin: 'given' })).stdin
+    for await (const chunk of streamed as AsyncIterable<Uint8Array>) chunks.push(chunk)
+    expect(Buffer.concat(chunks).toString()).toBe('given')
+    expect(execInput(await play(['exec', '--detach', '--stdin', '-', '--', 'cat'], { stdin: 'given' })).stdin).toEqual(Buffer.from('given'))
     expect(execInput(await play(['exec', '-c', '-'], { stdin: 'echo é' })).script).toBe('echo é')
     expect(execInput(await play(['exec', '--', 'cat'], { stdin: 'not asked for' })).stdin).toBeUndefined()
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))

@@ -6,11 +6,11 @@ import { plural } from '../../core/text.ts'
 import { exec } from '../../operations/index.ts'
 import { type Command, commandFor, type Invocation, perform } from './command.ts'
 import { exitOfRun } from './exit-codes.ts'
-import type { Outlet } from './io.ts'
+import type { CliIo, Outlet } from './io.ts'
 import { openLiveLine } from './live-line.ts'
 import { type Option, ownOption, readVariable } from './option.ts'
 import { printJson, printWarnings, withLineFeed } from './print.ts'
-import { readInput } from './read-input.ts'
+import { chunksOf, readInput } from './read-input.ts'
 import { terminalFilter } from './terminal-filter.ts'
 
 const scriptOption: Option = {
@@ -74,7 +74,7 @@ async function runExec(invocation: Invocation): Promise<number> {
   if (stream && (background || parsed.json)) {
     throw failure('invalid', { field: '--stream', value: true, accepted: '--stream without --detach, --wait and --json' })
   }
-  const input = await inputOf(invocation)
+  const input = await inputOf(invocation, background)
   const live: Watcher | undefined = stream ? passThrough(invocation) : !quiet && stderr.isTerminal ? openLiveLine(stderr) : undefined
   let result: RunResult
   try {
@@ -97,7 +97,7 @@ async function runExec(invocation: Invocation): Promise<number> {
 // 128 + SIGPIPE: what a shell says of a program whose reader has left.
 const brokenPipe = 141
 
-async function inputOf(invocation: Invocation): Promise<Record<string, unknown>> {
+async function inputOf(invocation: Invocation, background: boolean): Promise<Record<string, unknown>> {
   const { io, parsed } = invocation
   const { c, script: scriptFile, stdin } = parsed.own
   if ((c === '-' || scriptFile === '-') && stdin === '-') {
@@ -111,8 +111,14 @@ async function inputOf(invocation: Invocation): Promise<Record<string, unknown>>
     argv: parsed.argv,
     script,
     cwd: resolve(io.cwd, (parsed.input.cwd as string | undefined) ?? '.'),
-    ...(typeof stdin === 'string' ? { stdin: await readInput(io, '--stdin', stdin) } : {}),
+    ...(typeof stdin === 'string' ? { stdin: await stdinOf(io, stdin, background) } : {}),
   }
+}
+
+/** A file is read before anything starts, our own standard input as it comes: its end may be far away, or never come. */
+async function stdinOf(io: CliIo, source: string, background: boolean): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
+  // A command in the background may outlive whoever feeds it.
+  return source === '-' && !background ? chunksOf(io, source) : readInput(io, '--stdin', source)
 }
 
 // A reader that is slower than the command must not make this process grow without bound. The log has everything anyway.

@@ -48,7 +48,8 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder(encoding).decode(bytes)
 }
 
-async function* chunksOf(io: CliIo, source: string): AsyncGenerator<Uint8Array> {
+/** The same as it comes, of any length; a missing file is told when it is read. */
+export async function* chunksOf(io: CliIo, source: string): AsyncGenerator<Uint8Array> {
   if (source === '-') {
     for await (const chunk of io.stdin) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     return
