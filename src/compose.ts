@@ -4,23 +4,19 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { App } from './app/api.ts'
 import { createApp } from './app/app.ts'
-import type { AppContext } from './app/context.ts'
-import { holdRun } from './app/holder.ts'
+import type { AppBasis, AppEquipment } from './app/context.ts'
 import { describeHome, type HomePlace } from './app/home.ts'
-import { createMasking } from './app/masking.ts'
 import { openRecords } from './app/records.ts'
 import type { AppSettings } from './app/settings.ts'
-import { hostBackend } from './backends/host/backend.ts'
 import { type LoadedConfig, loadConfig, personConfigPath } from './config/load.ts'
+import type { Session } from './core/backend.ts'
 import { failure, HoldfastError } from './core/errors.ts'
 import { mcpTimeoutMs } from './core/limits.ts'
 import { nameMatcher, secretsOf } from './core/secret-names.ts'
+import type { Store } from './core/store.ts'
 import { version } from './core/version.ts'
 import { findRepository, headOf } from './git/repository.ts'
 import { closeInheritedDescriptors } from './process/descriptors.ts'
-import { localMachine } from './process/machine.ts'
-import { canMakePipes } from './process/pipes.ts'
-import { memoryStore } from './stores/memory/store.ts'
 import { openSqliteStore } from './stores/sqlite/open.ts'
 
 /** How Holdfast is put together: the only place that knows every room, and the only one that reads the environment. */
@@ -58,20 +54,18 @@ export async function openApp(options: OpenOptions): Promise<App> {
     read: readIfThere,
   })
   const settings = toSettings(config, options.surface)
-  const context: AppContext = {
+  const basis: AppBasis = {
     root,
     base: options.root ? root : realpathSync(base),
     ownEnv: env,
     home,
     homePlace: place,
     settings,
-    records: openRecords({ home, openStore: openSqliteStore, memoryStore, now: () => performance.now() }),
-    masking: createMasking({ secrets: secretsOf(env, config.settings.mask.names), patterns: settings.mask.patterns }),
-    machine: localMachine({ holder: { argv: [process.execPath, programPath(), '__hold'], env } }),
+    records: openRecords({ home, openStore: openSqliteStore, memoryStore: emptyStore, now: () => performance.now() }),
     version,
     // The command line is gone after every command; what it starts and leaves behind is meant to stay.
     endLeftoversOnClose: options.surface !== 'cli',
-    openSession: async () => hostBackend.open({ root, pipes: await canMakePipes() }, new AbortController().signal),
+    openSession: () => openSession(root),
     branchOf(folder) {
       const found = folder === root ? repository : findRepository(folder)
       return found ? headOf(found.gitDir).branch : null
@@ -80,8 +74,25 @@ export async function openApp(options: OpenOptions): Promise<App> {
     secretsOf: (values) => secretsOf(values, config.settings.mask.names),
     now: () => new Date(),
   }
-  return createApp(context)
+  return createApp(basis, () => equip(env, config, settings))
 }
+
+// What follows is loaded when it is needed: what only lists runs neither starts programs nor masks.
+
+async function equip(env: AppBasis['ownEnv'], config: LoadedConfig, settings: AppSettings): Promise<AppEquipment> {
+  const [{ createMasking }, { localMachine }] = await Promise.all([import('./app/masking.ts'), import('./process/machine.ts')])
+  return {
+    masking: createMasking({ secrets: secretsOf(env, config.settings.mask.names), patterns: settings.mask.patterns }),
+    machine: localMachine({ holder: { argv: [process.execPath, programPath(), '__hold'], env } }),
+  }
+}
+
+async function openSession(root: string): Promise<Session> {
+  const [{ hostBackend }, { canMakePipes }] = await Promise.all([import('./backends/host/backend.ts'), import('./process/pipes.ts')])
+  return hostBackend.open({ root, pipes: await canMakePipes() }, new AbortController().signal)
+}
+
+const emptyStore = async (): Promise<Store> => (await import('./stores/memory/store.ts')).memoryStore()
 
 function toSettings({ settings, sources, disabledBy }: LoadedConfig, surface: OpenOptions['surface']): AppSettings {
   const unset = sources.some(({ key, source }) => key === 'limits.timeoutMs' && source === 'default')
@@ -122,7 +133,7 @@ function programPath(): string {
 
 /** Holds one run for another process of ours; see app/holder. */
 export async function hold(options: OpenOptions, read: () => Promise<string>, answer: (line: string) => void): Promise<void> {
-  const app = await openApp(options)
+  const [{ holdRun }, app] = await Promise.all([import('./app/holder.ts'), openApp(options)])
   const stopped = new Promise<void>((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(name, () => resolve())
   })

@@ -14,7 +14,8 @@ import type { ActiveRun, AppContext } from './context.ts'
 import { composeEnvironment } from './environment.ts'
 import { tryHome } from './home.ts'
 import { keepPrintedSecrets, noteSecrets } from './masking.ts'
-import { newRunId, type RunFolder, readRecord } from './run-folder.ts'
+import { type RunFolder, readRecord } from './run-folder.ts'
+import { newRunId } from './run-id.ts'
 
 /** How often a request of another process to stop a run is looked for. */
 const stopPollMs = 150

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { errnoOf, failure, HoldfastError } from '../core/errors.ts'
 
@@ -14,6 +14,8 @@ export interface Home {
   readonly snapshot: string
   /** Folders for runs while the home cannot take them, in this order; the next Holdfast that can brings them home. */
   readonly spares: readonly string[]
+  /** False where surely nothing is in the spares, which is quicker told than where they are. */
+  mayHaveSpares(): boolean
   readonly warnings: readonly string[]
 }
 
@@ -37,7 +39,12 @@ export function homePath({ override, project, state }: HomePlace): { path: strin
 }
 
 const wantedPath = ({ override, project }: Pick<HomePlace, 'override' | 'project'>): string => override ?? join(project, '.holdfast')
-const hashOf = (path: string): string => createHash('sha256').update(path).digest('hex').slice(0, 16)
+
+function hashOf(path: string): string {
+  // Few need a hash, and node:crypto takes longer to load than everything else here takes.
+  const { createHash } = createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto')
+  return createHash('sha256').update(path).digest('hex').slice(0, 16)
+}
 
 function nearestFolder(path: string): string {
   let folder = path
@@ -47,16 +54,23 @@ function nearestFolder(path: string): string {
 
 export function describeHome(place: HomePlace): Home {
   const { path, warnings } = homePath(place)
-  const hash = hashOf(wantedPath(place))
-  const spares = [join(place.state, 'holdfast', hash, 'runs'), join(place.temporary, 'spare', hash)]
+  const runs = join(path, 'runs')
+  const above = [join(place.state, 'holdfast'), join(place.temporary, 'spare')] as const
+  let spares: readonly string[] | undefined
   return {
     path,
-    runs: join(path, 'runs'),
+    runs,
     store: join(path, 'index.db'),
     notes: join(path, 'notes'),
     pending: join(path, 'pending'),
     snapshot: join(path, 'snapshot.md'),
-    spares: spares.filter((runs) => runs !== join(path, 'runs')),
+    get spares() {
+      if (spares) return spares
+      const hash = hashOf(wantedPath(place))
+      spares = [join(above[0], hash, 'runs'), join(above[1], hash)].filter((spare) => spare !== runs)
+      return spares
+    },
+    mayHaveSpares: () => above.some((folder) => existsSync(folder)),
     warnings,
   }
 }

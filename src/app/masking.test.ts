@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createMasking, keepPrintedSecrets, noteSecrets } from './masking.ts'
-import { makeRunFolder, newRunId, type RunFolder, runFolder } from './run-folder.ts'
+import { makeRunFolder, type RunFolder, runFolder } from './run-folder.ts'
+import { newRunId } from './run-id.ts'
 
 const runs = mkdtempSync(join(tmpdir(), 'masking-'))
 afterAll(() => rmSync(runs, { recursive: true }))

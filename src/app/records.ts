@@ -50,7 +50,7 @@ export interface RecordsOptions {
   readonly home: Home
   openStore(path: string): Promise<OpenedStore>
   /** An empty store in memory: stands in while the real one cannot be used. */
-  memoryStore(): Store
+  memoryStore(): Promise<Store>
   now(): number
 }
 
@@ -63,7 +63,6 @@ const maxFallbackRuns = 2_000
 
 export function openRecords(options: RecordsOptions): Records {
   const { home, now } = options
-  const places = [home.runs, ...home.spares]
   let real: Promise<OpenedStore> | undefined
   let stand: Promise<Store> | undefined
   let brokenUntil = 0
@@ -75,10 +74,12 @@ export function openRecords(options: RecordsOptions): Records {
     return home.spares.map((runs) => runFolder(runs, id)).find(({ path }) => existsSync(path)) ?? at
   }
 
+  const allIds = (): string[] => [home.runs, ...home.spares].flatMap(listRunIds)
+
   /** Makes the folder of a run that begins, with its record: at home, or else elsewhere. */
   function place(record: RunRecord): string[] {
     let why: string | undefined
-    for (const runs of places) {
+    for (const runs of [home.runs, ...home.spares]) {
       const at = runFolder(runs, record.id)
       try {
         if (runs !== home.runs) makeSpare(runs)
@@ -96,6 +97,7 @@ export function openRecords(options: RecordsOptions): Records {
 
   /** Moves runs that were kept elsewhere to where they belong; what cannot be moved yet is found where it is. */
   function bringHome(): void {
+    if (!home.mayHaveSpares()) return
     for (const spare of home.spares) {
       for (const id of listRunIds(spare)) {
         const from = runFolder(spare, id)
@@ -171,8 +173,8 @@ export function openRecords(options: RecordsOptions): Records {
   }
 
   async function standIn(): Promise<Store> {
-    const memory = options.memoryStore()
-    const ids = newestFirst(places.flatMap(listRunIds)).slice(0, maxFallbackRuns)
+    const memory = await options.memoryStore()
+    const ids = newestFirst(allIds()).slice(0, maxFallbackRuns)
     for (const id of ids.reverse()) {
       const record = readRecord(folder(id), id)
       if (record) await memory.finish(record)
@@ -189,7 +191,7 @@ export function openRecords(options: RecordsOptions): Records {
 
   async function importAll(target: Store): Promise<void> {
     // A run that goes on may end while its record is read; a late beginning takes back no end.
-    for (const record of recordsOf(places.flatMap(listRunIds))) await target[record.state === 'running' ? 'begin' : 'finish'](record)
+    for (const record of recordsOf(allIds())) await target[record.state === 'running' ? 'begin' : 'finish'](record)
     for (const note of readNotes(home.notes)) await target.addNote(note)
   }
 

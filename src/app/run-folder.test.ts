@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { emptyTotals, type RunRecord } from '../core/run.ts'
-import { makeRunFolder, newRunId, type RunFolder, readRecord, runFolder, writeProcess, writeRecord } from './run-folder.ts'
+import { makeRunFolder, type RunFolder, readRecord, runFolder, writeProcess, writeRecord } from './run-folder.ts'
+import { newRunId } from './run-id.ts'
 
 const id = newRunId()
 const record: RunRecord = {

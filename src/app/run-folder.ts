@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { emptyTotals, type ProcessIdentity, type RunRecord, runStates } from '../core/run.ts'
@@ -17,13 +16,6 @@ export interface RunFolder {
   readonly masked: string
   /** What the holder of a detached run has to say. */
   readonly errors: string
-}
-
-const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-
-/** 12 characters of Crockford's base 32: 60 random bits, no letters that are read as digits. */
-export function newRunId(): string {
-  return [...randomBytes(12)].map((byte) => alphabet[byte & 31]).join('')
 }
 
 export const isRunId = (text: string): boolean => /^[0-9a-hjkmnp-tv-z]{12}$/.test(text)
