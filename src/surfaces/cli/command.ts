@@ -45,10 +45,18 @@ export interface Invocation {
 /** Where a command differs from what follows from its operation. */
 export interface Differences extends Partial<Omit<Command, 'group' | 'words'>> {
   /** How a result reads for people. */
-  readonly present?: (result: unknown, at: At) => string
+  readonly present?: Present
   /** The exit status of a result. */
   readonly exit?: (result: unknown) => number
 }
+
+type Present = (result: unknown, at: At) => string
+
+/** Ties a presentation to the type of its operation's result; the table of commands knows the results as unknown. */
+export const shown =
+  <T>(present: (result: T, at: At) => string): Present =>
+  (result, at) =>
+    present(result as T, at)
 
 /** The command of an operation. */
 export function commandFor(op: Operation, words: string, group: Command['group'], differences: Differences = {}): Command {

@@ -5,11 +5,13 @@ import { describe, expect, it } from 'vitest'
 import type { App, OutputInput, OutputResult, RunSummary } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
 import { operations } from '../../operations/index.ts'
-import { commands } from './commands.ts'
+import { commandWords, loadCommands } from './commands.ts'
 import { fakeRun, play } from './fake-cli.ts'
 import { commandHelp, generalHelp } from './help.ts'
 import { readLog } from './read-input.ts'
 import { clip, widthOf } from './width.ts'
+
+const commands = await loadCommands()
 
 describe('help', () => {
   it('of one command', () => {
@@ -58,6 +60,7 @@ describe('help', () => {
   })
 
   it('has every operation', () => {
+    expect(commands.map((command) => command.words)).toEqual(commandWords)
     const words = commands.map((command) => command.words.replace(' ', '-'))
     expect(words.filter((word) => word !== 'mcp').sort()).toEqual(operations.map((op) => op.name).sort())
     for (const command of commands) expect(generalHelp(commands)).toContain(`\n  ${command.words} `)

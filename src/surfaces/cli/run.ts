@@ -4,9 +4,8 @@ import type { App } from '../../app/api.ts'
 import { closest } from '../../core/closest.ts'
 import { failure, toHoldfastError } from '../../core/errors.ts'
 import type { Command, Invocation } from './command.ts'
-import { commands } from './commands.ts'
+import { commandWords, loadCommands } from './commands.ts'
 import { exitOfError, exitOfSignal } from './exit-codes.ts'
-import { commandHelp, familyHelp, generalHelp } from './help.ts'
 import { type CliIo, type Outlet, outletOf, type StopName } from './io.ts'
 import { parseArguments, wantsJson } from './parse.ts'
 import { printError } from './print.ts'
@@ -56,18 +55,17 @@ async function dispatch(argv: readonly string[], around: Surroundings): Promise<
   const leading = argv.findIndex((arg) => arg !== '--json')
   const words = leading === -1 ? [] : argv.slice(leading)
   const first = words[0]
-  if (first === undefined || first === '--help' || first === '-h') return say(stdout, generalHelp(commands))
-  if (first === 'help') return say(stdout, helpOf(words.slice(1)))
+  if (first === undefined || first === '--help' || first === '-h') return say(stdout, await helpOf([]))
+  if (first === 'help') return say(stdout, await helpOf(words.slice(1)))
   if (io.platform === 'win32') throw failure('unsupported_platform', { platform: io.platform })
-  const found = findCommand(words)
+  const found = await findCommand(words)
   if (!found) {
-    const family = commands.filter((command) => command.words.startsWith(`${first} `))
-    if (family.length > 0 && (words[1] === '--help' || words[1] === '-h')) return say(stdout, familyHelp(first, family))
+    if (familyOf(first).length > 0 && (words[1] === '--help' || words[1] === '-h')) return say(stdout, await helpOf([first]))
     throw unknownCommand(words)
   }
   const { command, args } = found
   const parsed = parseArguments(command, argv.length > words.length ? ['--json', ...args] : args)
-  if (parsed.help) return say(stdout, commandHelp(command))
+  if (parsed.help) return say(stdout, (await import('./help.ts')).commandHelp(command))
   return withApp(around, startingFolder(io, parsed.input.cwd), (app) => command.run({ ...around, parsed, app }))
 }
 
@@ -97,34 +95,39 @@ function say(stdout: Outlet, text: string): number {
   return 0
 }
 
-function helpOf(words: readonly string[]): string {
-  if (words.length === 0) return generalHelp(commands)
-  const found = findCommand(words)
+async function helpOf(words: readonly string[]): Promise<string> {
+  const { commandHelp, familyHelp, generalHelp } = await import('./help.ts')
+  const first = words[0]
+  if (first === undefined) return generalHelp(await loadCommands())
+  const found = await findCommand(words)
   if (found) return commandHelp(found.command)
-  const family = commands.filter((command) => command.words.startsWith(`${words[0]} `))
+  const family = familyOf(first)
   if (family.length === 0) throw unknownCommand(words)
-  return familyHelp(words[0] as string, family)
+  return familyHelp(first, await loadCommands(family))
 }
 
-function findCommand(words: readonly string[]): { command: Command; args: readonly string[] } | undefined {
+async function findCommand(words: readonly string[]): Promise<{ command: Command; args: readonly string[] } | undefined> {
   for (const length of [2, 1]) {
     const typed = words.slice(0, length).join(' ')
-    const command = commands.find((candidate) => candidate.words === typed)
-    if (command && command.words.split(' ').length === length) return { command, args: words.slice(length) }
+    const [command] = typed.split(' ').length === length ? await loadCommands([typed]) : []
+    if (command) return { command, args: words.slice(length) }
   }
   return undefined
 }
 
+/** The words of the commands that begin with this word, such as note. */
+const familyOf = (first: string): readonly string[] => commandWords.filter((words) => words.startsWith(`${first} `))
+
 function unknownCommand(words: readonly string[]) {
   const first = words[0] as string
-  const family = commands.filter((command) => command.words.startsWith(`${first} `))
+  const family = familyOf(first)
   if (family.length === 0) {
-    const known = [...new Set(commands.flatMap((command) => [command.words, command.words.split(' ')[0] as string])), 'help']
+    const known = [...new Set(commandWords.flatMap((typed) => [typed, typed.split(' ')[0] as string])), 'help']
     return failure('unknown_command', { command: first, suggestion: closest(first, known) })
   }
   return failure('invalid', {
     field: `the word after ${first}`,
     value: words[1],
-    accepted: family.map((command) => command.words.slice(first.length + 1)).join(', '),
+    accepted: family.map((typed) => typed.slice(first.length + 1)).join(', '),
   })
 }

@@ -1,0 +1,15 @@
+import type { ConfigResult, DoctorResult, GcResult } from '../../app/api.ts'
+import { config } from '../../operations/config.ts'
+import { doctor } from '../../operations/doctor.ts'
+import { gc } from '../../operations/gc.ts'
+import { commandFor, shown } from './command.ts'
+import { presentConfig, presentDoctor, presentGc } from './present-house.ts'
+
+export const gcCommand = commandFor(gc, 'gc', 'Look after it', { present: shown<GcResult>(presentGc) })
+
+export const doctorCommand = commandFor(doctor, 'doctor', 'Look after it', {
+  present: shown<DoctorResult>(presentDoctor),
+  exit: (result) => ((result as DoctorResult).ok ? 0 : 1),
+})
+
+export const configCommand = commandFor(config, 'config', 'Look after it', { present: shown<ConfigResult>(presentConfig) })
