@@ -12,11 +12,11 @@ import { type LoadedConfig, loadConfig, personConfigPath } from './config/load.t
 import type { Session } from './core/backend.ts'
 import { failure, HoldfastError } from './core/errors.ts'
 import { mcpTimeoutMs } from './core/limits.ts'
+import { monotonicMs } from './core/monotonic.ts'
 import { nameMatcher, secretsOf } from './core/secret-names.ts'
 import type { Store } from './core/store.ts'
 import { version } from './core/version.ts'
 import { findRepository, headOf } from './git/repository.ts'
-import { closeInheritedDescriptors } from './process/descriptors.ts'
 import { openSqliteStore } from './stores/sqlite/open.ts'
 
 /** How Holdfast is put together: the only place that knows every room, and the only one that reads the environment. */
@@ -34,8 +34,6 @@ export async function openApp(options: OpenOptions): Promise<App> {
   if (process.platform === 'win32') throw failure('unsupported_platform', { platform: process.platform })
   // Our command line holds the text of the command: one that looks for its own text (pkill -f) must not find us.
   if (options.surface === 'cli') process.title = 'holdfast'
-  // Programs of our own hand nothing on that they were handed; the process of a library's user is not ours to tidy.
-  if (options.surface !== 'library') closeInheritedDescriptors()
   const base = resolve(options.root ?? options.cwd)
   if (!existsSync(base)) throw failure('root_missing', { root: base })
   const repository = findRepository(base)
@@ -61,7 +59,7 @@ export async function openApp(options: OpenOptions): Promise<App> {
     home,
     homePlace: place,
     settings,
-    records: openRecords({ home, openStore: openSqliteStore, memoryStore: emptyStore, now: () => performance.now() }),
+    records: openRecords({ home, openStore: openSqliteStore, memoryStore: emptyStore, now: monotonicMs }),
     version,
     // The command line is gone after every command; what it starts and leaves behind is meant to stay.
     endLeftoversOnClose: options.surface !== 'cli',
@@ -74,13 +72,20 @@ export async function openApp(options: OpenOptions): Promise<App> {
     secretsOf: (values) => secretsOf(values, config.settings.mask.names),
     now: () => new Date(),
   }
-  return createApp(basis, () => equip(env, config, settings))
+  return createApp(basis, () => equip(options.surface, env, config, settings))
 }
 
 // What follows is loaded when it is needed: what only lists runs neither starts programs nor masks.
 
-async function equip(env: AppBasis['ownEnv'], config: LoadedConfig, settings: AppSettings): Promise<AppEquipment> {
-  const [{ createMasking }, { localMachine }] = await Promise.all([import('./app/masking.ts'), import('./process/machine.ts')])
+async function equip(surface: OpenOptions['surface'], env: AppBasis['ownEnv'], config: LoadedConfig, settings: AppSettings): Promise<AppEquipment> {
+  const [{ createMasking }, { localMachine }, { closeInheritedDescriptors }] = await Promise.all([
+    import('./app/masking.ts'),
+    import('./process/machine.ts'),
+    import('./process/descriptors.ts'),
+  ])
+  // Programs of our own hand nothing on that they were handed; the process of a library's user is not ours to tidy. What was
+  // opened here meanwhile, by Node and by SQLite, is closed on exec and stays.
+  if (surface !== 'library') closeInheritedDescriptors()
   return {
     masking: createMasking({ secrets: secretsOf(env, config.settings.mask.names), patterns: settings.mask.patterns }),
     machine: localMachine({ holder: { argv: [process.execPath, programPath(), '__hold'], env } }),

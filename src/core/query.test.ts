@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { HoldfastError } from './errors.ts'
-import { compileRegex, excerpt, excerptAt, foldText, matchLine, parseQuery, queryTokens, tokenCollector, tokensOf } from './query.ts'
+import { foldText } from './fold.ts'
+import { compileRegex, excerpt, excerptAt, matchLine, parseQuery, queryTokens, tokenCollector, tokensOf } from './query.ts'
 import { byteLength, stripControls } from './text.ts'
 
 const tokenSet = (text: string): Set<string> => new Set(tokensOf(text).split(' '))

@@ -1,5 +1,5 @@
 import { failure } from '../../core/errors.ts'
-import { foldText } from '../../core/query.ts'
+import { foldText } from '../../core/fold.ts'
 import { isFailing, type RunRecord } from '../../core/run.ts'
 import type { Note, RunFilter, Store } from '../../core/store.ts'
 

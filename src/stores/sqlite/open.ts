@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { failure, HoldfastError } from '../../core/errors.ts'
+import { monotonicMs } from '../../core/monotonic.ts'
 import type { Store } from '../../core/store.ts'
 import { type Connection, connect, type Driver, loadDriver, troubleOf, whyOf } from './driver.ts'
 import {
@@ -205,12 +206,12 @@ function copyNotes(context: Context, aside: string, to: Connection): void {
 }
 
 /** Repeats `body` while other processes hold the lock that it needs, at most `busyMs` since `since`. */
-async function retrying<T>(context: Context, body: () => T, since = performance.now()): Promise<T> {
+async function retrying<T>(context: Context, body: () => T, since = monotonicMs()): Promise<T> {
   for (;;) {
     try {
       return body()
     } catch (error) {
-      if (troubleOf(error) !== 'busy' || performance.now() - since > context.busyMs) throw error
+      if (troubleOf(error) !== 'busy' || monotonicMs() - since > context.busyMs) throw error
       // Unequal waits keep processes that collided from colliding again.
       await sleep(retryMs * (0.2 + Math.random()))
     }
@@ -283,12 +284,12 @@ function accessTo(context: Context, first: Opened): Access {
     for (const { body, since, resolve, reject } of group) await attempt((connection) => connection.write(() => body(connection)), since).then(resolve, reject)
   }
   return {
-    read: (body) => (closing ? Promise.reject(failure('closed', {})) : attempt(body, performance.now())),
+    read: (body) => (closing ? Promise.reject(failure('closed', {})) : attempt(body, monotonicMs())),
     write(body) {
       if (closing) return Promise.reject(failure('closed', {}))
       if (current.readOnly) return Promise.reject(failure('store_unusable', { path, why: 'it is read-only' }))
       return new Promise((resolve, reject) => {
-        waiting.push({ body, since: performance.now(), resolve: resolve as (value: unknown) => void, reject })
+        waiting.push({ body, since: monotonicMs(), resolve: resolve as (value: unknown) => void, reject })
         last = last.then(writeWaiting)
       })
     },

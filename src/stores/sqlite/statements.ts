@@ -1,4 +1,4 @@
-import { foldText } from '../../core/query.ts'
+import { foldText } from '../../core/fold.ts'
 import type { RunRecord } from '../../core/run.ts'
 import type { RunFilter } from '../../core/store.ts'
 import type { SqlValue } from './driver.ts'
