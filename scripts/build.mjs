@@ -4,8 +4,9 @@
 // put in place first, then each entry replaces its predecessor by one rename. Chunks of earlier builds stay for a while,
 // because a server that was started from them may load one late.
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
 import { leanMcpSdk } from './lean-mcp-sdk.mjs'
@@ -68,7 +69,8 @@ async function bundle({ name, entry, extension, minify, finish }) {
     write: false,
     logLevel: 'warning',
   })
-  return { metafile, files: await Promise.all(outputFiles.map(async ({ path, text }) => ({ path, text: await finish(text.replace(/^#!.*\n/, ''), path) }))) }
+  const files = await Promise.all(outputFiles.map(async ({ path, text }) => ({ path, text: await finish(text.replace(/^#!.*\n/, ''), path) })))
+  return { metafile, files: finish === toCommonJs ? packed(files, metafile) : files }
 }
 
 /** Chunks exist in ES modules only, so the finished files are turned into CommonJS one by one. */
@@ -86,6 +88,36 @@ async function toCommonJs(text, path) {
   })
   const url = /\b__url\b/.test(code) ? 'const __url=require("node:url").pathToFileURL(__filename).href;' : ''
   return `${path === join(dist, 'cli.js') ? '#!/usr/bin/env node\n' : ''}${url}${code}`
+}
+
+/**
+ * Puts the chunks that listing runs loads, which most commands load too, into one file. Each stays a module of its own that
+ * is evaluated when it is asked for, but to find and open twenty files takes longer than what is in them.
+ */
+function packed(files, metafile) {
+  const names = new Set()
+  const passed = new Set()
+  const add = (output, to) => {
+    if (passed.has(output)) return
+    passed.add(output)
+    to?.add(basename(output))
+    for (const { path, kind, external } of metafile.outputs[output].imports) if (kind === 'import-statement' && !external) add(path, to)
+  }
+  const outputOf = (source) => Object.keys(metafile.outputs).find((output) => metafile.outputs[output].entryPoint === source)
+  // What the version is answered from stays apart.
+  add(outputOf('src/surfaces/cli/main.ts'))
+  for (const source of ['src/surfaces/cli/run.ts', 'src/surfaces/cli/runs-command.ts', 'src/compose.ts']) add(outputOf(source), names)
+
+  const asking = (text, pack) =>
+    text.replace(/\brequire\("\.\/(?:chunks\/)?([\w-]+\.js)"\)/g, (whole, name) => (names.has(name) ? `${pack}("${name}")` : whole))
+  const isPacked = ({ path }) => names.has(basename(path))
+  const modules = files.filter(isPacked).map(({ path, text }) => `"${basename(path)}":(exports,module)=>{${asking(text, '__packed')}\n}`)
+  const pack = `const __made={},__modules={${modules.join(',')}};
+const __packed=module.exports=name=>{if(__made[name])return __made[name].exports;const made=__made[name]={exports:{}};__modules[name](made.exports,made);return made.exports}\n`
+  const file = `pack-${createHash('sha256').update(pack).digest('hex').slice(0, 8).toUpperCase()}.js`
+  const others = files.filter((other) => !isPacked(other))
+  const from = (path) => `require("./${dirname(path) === dist ? 'chunks/' : ''}${file}")`
+  return [{ path: join(dist, 'chunks', file), text: pack }, ...others.map(({ path, text }) => ({ path, text: asking(text, from(path)) }))]
 }
 
 /** What came from CommonJS gets a `require`, which ES modules do not have. */
