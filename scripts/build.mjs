@@ -5,7 +5,8 @@
 // because a server that was started from them may load one late.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
@@ -35,7 +36,8 @@ const chunks = files.filter(({ path }) => dirname(path) !== dist)
 place(join(dist, 'package.json'), '{ "type": "commonjs" }\n')
 for (const { path, text } of [...chunks, ...files.filter((file) => !chunks.includes(file))]) place(path, text)
 if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755)
-removeOldChunks(new Set(chunks.map(({ path }) => path)))
+makeCodeCache()
+removeOldChunks(new Set(chunks.flatMap(({ path }) => [path, `${path}.${process.version}.cache`])))
 if (flags.has('--types')) {
   emitTypes()
   place(join(dist, 'third-party-licenses.txt'), thirdPartyLicenses())
@@ -116,8 +118,33 @@ function packed(files, metafile) {
 const __packed=module.exports=name=>{if(__made[name])return __made[name].exports;const made=__made[name]={exports:{}};__modules[name](made.exports,made);return made.exports}\n`
   const file = `pack-${createHash('sha256').update(pack).digest('hex').slice(0, 8).toUpperCase()}.js`
   const others = files.filter((other) => !isPacked(other))
-  const from = (path) => `require("./${dirname(path) === dist ? 'chunks/' : ''}${file}")`
-  return [{ path: join(dist, 'chunks', file), text: pack }, ...others.map(({ path, text }) => ({ path, text: asking(text, from(path)) }))]
+  const from = (path) => (dirname(path) === dist ? `__quick("./chunks/${file}")` : `require("./${file}")`)
+  return [{ path: join(dist, 'chunks', file), text: pack }, ...others.map(({ path, text }) => ({ path, text: withCodeCache(asking(text, from(path))) }))]
+}
+
+/** What asks for a chunk with its code cache gets the loader for that. */
+function withCodeCache(text) {
+  if (!text.includes('__quick(')) return text
+  const loader = readFileSync(join(root, 'scripts/code-cache.cjs'), 'utf8').replace(/^\/\/.*\n/gm, '')
+  const [shebang, ...rest] = text.split('\n')
+  return `${shebang}\nconst __quick=(()=>{const module={};${loader};return module.exports})();${rest.join('\n')}`
+}
+
+/** Lists runs once in a project of its own, so that V8 has compiled what that needs, and keeps what it made. */
+function makeCodeCache() {
+  const pack = chunks.find(({ path }) => basename(path).startsWith('pack-'))
+  if (!pack || existsSync(`${pack.path}.${process.version}.cache`)) return
+  const place = mkdtempSync(join(tmpdir(), 'holdfast-build-'))
+  const run = (args, env) =>
+    spawnSync(process.execPath, [join(dist, 'cli.js'), ...args], {
+      cwd: place,
+      env: { PATH: process.env.PATH, HOME: place, ...env },
+      stdio: 'ignore',
+      timeout: 20_000,
+    })
+  run(['exec', '--', 'true'])
+  run(['runs'], { HOLDFAST_MAKE_CODE_CACHE: '1' })
+  rmSync(place, { recursive: true, force: true })
 }
 
 /** What came from CommonJS gets a `require`, which ES modules do not have. */
