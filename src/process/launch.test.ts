@@ -14,7 +14,11 @@ beforeEach(() => {
 
 afterEach(async () => {
   for (const launched of begun.splice(0)) {
-    if (launched.unreaped()) process.kill(-launched.identity.pid, 'SIGKILL')
+    try {
+      if (launched.unreaped()) process.kill(-launched.identity.pid, 'SIGKILL')
+    } catch {
+      // It ended just now, and nobody has been told yet.
+    }
     await launched.exit
     for (const stream of [launched.stdin, launched.stdout, launched.stderr]) stream?.destroy()
   }
