@@ -2,32 +2,13 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { emptyTotals, type RunRecord } from '../core/run.ts'
+import { runRecord } from '../../test/conformance/store.ts'
+import type { RunRecord } from '../core/run.ts'
 import { makeRunFolder, type RunFolder, readRecord, runFolder, writeProcess, writeRecord } from './run-folder.ts'
 import { newRunId } from './run-id.ts'
 
 const id = newRunId()
-const record: RunRecord = {
-  id,
-  state: 'running',
-  command: 'true',
-  runtime: null,
-  purpose: null,
-  cwd: '/',
-  branch: null,
-  startedAt: '2026-01-01T00:00:00.000Z',
-  endedAt: null,
-  durationMs: null,
-  outcome: null,
-  error: null,
-  stdout: emptyTotals,
-  stderr: emptyTotals,
-  leftovers: [],
-  warnings: [],
-  holder: { pid: 1, startTime: 'boot:1' },
-  process: null,
-  pinned: false,
-}
+const record: RunRecord = runRecord(id)
 
 let runs: string
 let folder: RunFolder

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { execInput, fakeRun, play } from '../../../test/support/fake-cli.ts'
 import type { App, ExecCall, LiveOutput } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
-import { execInput, fakeRun, play } from './fake-cli.ts'
 
 const chunk = (text: string, stream: 'stdout' | 'stderr' = 'stdout'): LiveOutput => ({ stream, bytes: Buffer.from(text), text })
 const printing = (...chunks: LiveOutput[]): Partial<App> => ({

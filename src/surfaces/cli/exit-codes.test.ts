@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { fakeRun } from '../../../test/support/fake-cli.ts'
 import { failure } from '../../core/errors.ts'
 import type { Outcome } from '../../core/outcome.ts'
 import { exitOfError, exitOfRun, exitOfSignal } from './exit-codes.ts'
-import { fakeRun } from './fake-cli.ts'
 
 const ended = (outcome: Partial<Outcome>) => fakeRun({ outcome: { kind: 'exited', exitCode: null, signal: null, limit: null, ...outcome } })
 

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ended, fakeApp, runResult } from '../../../test/surfaces/fake-app.ts'
+import { ended, fakeApp, runResult } from '../../../test/support/fake-app.ts'
 import type { App } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
 import { serveMcp } from './serve.ts'

@@ -1,32 +1,12 @@
 import { PassThrough, Readable } from 'node:stream'
-import type { App, ExecInput, RunResult } from '../../app/api.ts'
-import type { CliIo, StopName } from './io.ts'
-import { runCli } from './run.ts'
+import type { App, ExecInput, RunResult } from '../../src/app/api.ts'
+import type { CliIo, StopName } from '../../src/surfaces/cli/io.ts'
+import { runCli } from '../../src/surfaces/cli/run.ts'
+import { runResult } from './fake-app.ts'
 
-/** For tests: an ended run with what is given changed. */
+/** An ended run with what is given changed. */
 export function fakeRun(changes: Partial<RunResult> = {}): RunResult {
-  const stream = { bytes: 0, lines: 0, droppedBytes: 0, gap: null, path: '/nowhere' }
-  return {
-    id: 'r1',
-    state: 'ended',
-    outcome: { kind: 'exited', exitCode: 0, signal: null, limit: null },
-    durationMs: 5,
-    stdout: stream,
-    stderr: stream,
-    digest: 'the digest',
-    leftovers: [],
-    command: 'true',
-    runtime: null,
-    cwd: '/project',
-    branch: null,
-    purpose: null,
-    startedAt: '2026-01-01T00:00:00.000Z',
-    endedAt: '2026-01-01T00:00:00.005Z',
-    pinned: false,
-    error: null,
-    warnings: [],
-    ...changes,
-  }
+  return runResult({ durationMs: 5, digest: 'the digest', ...changes })
 }
 
 export interface Played {
