@@ -2,14 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { constants } from 'node:os'
 import { expect, it } from 'vitest'
 import type { RunResult } from '../../src/index.ts'
-import { caseFile, caseText, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, program, runProgram } from './place.ts'
+import { caseFile, caseText, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, program, runProgram, testsInPlace } from './place.ts'
 
-function inPlace(title: string, body: (place: Place) => Promise<void>): void {
-  it.concurrent(title, async () => {
-    await using place = await openPlace()
-    await body(place)
-  }, 60_000)
-}
+const inPlace = testsInPlace(60_000)
 
 const git = (place: Place, args: readonly string[], cwd = place.world.root) => runProgram('git', args, { cwd, env: place.world.env })
 

@@ -1,21 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect } from 'vitest'
 import type { ExecInput, RunResult } from '../../src/index.ts'
-import { caseFile, describeCases, end, exited, expectNothingLeft, logOf, marked, named, openPlace, type Place, runProgram, until } from './place.ts'
+import { caseFile, describeCases, end, exited, expectNothingLeft, logOf, marked, named, runProgram, testsInPlace, until } from './place.ts'
 
-/** Each test has a world of its own, so that all of a file can wait at once. */
-function inPlace(title: string, body: (place: Place) => Promise<void>, ms = 40_000): void {
-  it.concurrent(
-    title,
-    async () => {
-      await using place = await openPlace()
-      await body(place)
-    },
-    ms,
-  )
-}
+const inPlace = testsInPlace(40_000)
 
 const script = (name: string, more: Omit<ExecInput, 'argv'> = {}): ExecInput => ({ argv: ['bash', caseFile(name)], ...more })
 

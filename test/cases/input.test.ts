@@ -2,15 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
-import { caseFile, caseText, describeCases, exited, expectNothingLeft, logOf, named, openPlace, type Place, runProgram } from './place.ts'
+import { caseFile, caseText, describeCases, exited, expectNothingLeft, logOf, named, openPlace, runProgram, testsInPlace } from './place.ts'
 import { openSshDoor } from './ssh-door.ts'
 
-function inPlace(title: string, body: (place: Place) => Promise<void>): void {
-  it.concurrent(title, async () => {
-    await using place = await openPlace()
-    await body(place)
-  }, 40_000)
-}
+const inPlace = testsInPlace(40_000)
 
 interface Step {
   readonly exec: string

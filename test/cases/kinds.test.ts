@@ -2,21 +2,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { hasProgram } from '../support/has-program.ts'
-import { end, exited, expectNothingLeft, logOf, marked, named, openPlace, type Place, program, runProgram, until } from './place.ts'
+import { end, exited, expectNothingLeft, logOf, marked, named, openPlace, type Place, program, runProgram, testsInPlace, until } from './place.ts'
 
-function inPlace(title: string, body: (place: Place) => Promise<void>, declare: Pick<typeof it, 'concurrent'> = it): void {
-  declare.concurrent(
-    title,
-    async () => {
-      await using place = await openPlace()
-      await body(place)
-    },
-    60_000,
-  )
-}
+const inPlace = testsInPlace(60_000)
 
 const hasPython = hasProgram('python3', 'daemons and scripts in python')
-const withPython = (title: string, body: (place: Place) => Promise<void>): void => inPlace(title, body, hasPython ? it : it.skip)
+const withPython = testsInPlace(60_000, hasPython ? it : it.skip)
 
 /** A daemon by the book: two forks, a session of its own, no descriptor of the run. */
 const daemon = (more: string) => `

@@ -3,18 +3,9 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { Holdfast, RunResult } from '../../src/index.ts'
-import { caseFile, caseText, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, program, runProgram } from './place.ts'
+import { caseFile, caseText, describeCases, exited, expectNothingLeft, logOf, openPlace, program, runProgram, testsInPlace } from './place.ts'
 
-function inPlace(title: string, body: (place: Place) => Promise<void>, ms = 60_000): void {
-  it.concurrent(
-    title,
-    async () => {
-      await using place = await openPlace()
-      await body(place)
-    },
-    ms,
-  )
-}
+const inPlace = testsInPlace(60_000)
 
 const run = (holdfast: Holdfast, name: string, more = {}): Promise<RunResult> =>
   holdfast.exec({ argv: [name.endsWith('.js') ? process.execPath : 'bash', caseFile(name)], ...more })

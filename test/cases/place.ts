@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describe, expect } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RunResult } from '../../src/app/api.ts'
 import { type Holdfast, type HoldfastOptions, openHoldfast } from '../../src/index.ts'
 import { openWorld, type World } from '../support/world.ts'
@@ -47,6 +47,22 @@ export interface CliResult {
 }
 
 export const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+
+type InPlace = (title: string, body: (place: Place) => Promise<void>, ms?: number) => void
+
+/** Declares tests that each have a place of their own, so that all of a file can wait at once; `usualMs` bounds each. */
+export function testsInPlace(usualMs: number, declare: Pick<typeof it, 'concurrent'> = it): InPlace {
+  return (title, body, ms = usualMs) => {
+    declare.concurrent(
+      title,
+      async () => {
+        await using place = await openPlace()
+        await body(place)
+      },
+      ms,
+    )
+  }
+}
 
 export async function openPlace(options: Partial<HoldfastOptions> = {}): Promise<Place> {
   const world = openWorld()

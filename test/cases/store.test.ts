@@ -4,14 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Holdfast, RunResult } from '../../src/index.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/open.ts'
-import { caseFile, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, runProgram, until } from './place.ts'
+import { caseFile, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, runProgram, testsInPlace, until } from './place.ts'
 
-function inPlace(title: string, body: (place: Place) => Promise<void>): void {
-  it.concurrent(title, async () => {
-    await using place = await openPlace()
-    await body(place)
-  }, 60_000)
-}
+const inPlace = testsInPlace(60_000)
 
 const homeOf = (place: Place): string => place.world.path('root', '.holdfast')
 

@@ -2,14 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Holdfast, HoldfastError, openHoldfast, type RunResult } from '../../src/index.ts'
-import { exited, expectNothingLeft, logOf, marked, openPlace, type Place, runProgram, until } from '../cases/place.ts'
+import { exited, expectNothingLeft, logOf, marked, openPlace, type Place, runProgram, testsInPlace, until } from '../cases/place.ts'
 
-function inPlace(title: string, body: (place: Place) => Promise<void>): void {
-  it.concurrent(title, async () => {
-    await using place = await openPlace()
-    await body(place)
-  }, 40_000)
-}
+const inPlace = testsInPlace(40_000)
 
 const git = async ({ world }: Place, args: readonly string[], cwd = world.root): Promise<string> => {
   const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.org', '-c', 'init.defaultBranch=main']
