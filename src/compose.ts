@@ -13,7 +13,7 @@ import type { Session } from './core/backend.ts'
 import { failure, HoldfastError } from './core/errors.ts'
 import { mcpTimeoutMs } from './core/limits.ts'
 import { monotonicMs } from './core/monotonic.ts'
-import { nameMatcher, secretsOf } from './core/secret-names.ts'
+import { secretsOf } from './core/secret-names.ts'
 import type { Store } from './core/store.ts'
 import { version } from './core/version.ts'
 import { findRepository, headOf } from './git/repository.ts'
@@ -106,7 +106,7 @@ function toSettings({ settings, sources, disabledBy }: LoadedConfig, surface: Op
     limits: { ...settings.limits, timeoutMs },
     runtimes: settings.runtimes,
     env: settings.env,
-    mask: { patterns: settings.mask.patterns, isSecretName: nameMatcher(settings.mask.names) },
+    mask: { patterns: settings.mask.patterns },
     retention: settings.retention,
     digestBudget: settings.digest.budget,
     disabledBy,

@@ -1,6 +1,7 @@
 import { failure, HoldfastError, withFacts } from '../core/errors.ts'
 import type { RunFilter } from '../core/store.ts'
 import type { App } from './api.ts'
+import { checkLimit } from './check-limit.ts'
 import type { AppBasis, AppEquipment } from './context.ts'
 import { toSummary } from './summary.ts'
 import type { UseCases } from './use-cases.ts'
@@ -53,7 +54,7 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     stop: async (...given) => (await useCases()).stop(...given),
     async runs(input) {
       await history()
-      const filter: RunFilter = { query: input.query, failing: input.failing, runtime: input.runtime, limit: checkListed(input.limit) }
+      const filter: RunFilter = { query: input.query, failing: input.failing, runtime: input.runtime, limit: checkLimit(input.limit, defaultRuns, maxListed) }
       const [found, { runs: total }] = await Promise.all([records.list(filter), records.count()])
       return { runs: found.map((record) => toSummary(loaded?.held(record.id) ?? record)), total, warnings: await records.warnings() }
     },
@@ -96,12 +97,4 @@ function withMaskedErrors(app: App, equipped: () => Promise<Pick<AppEquipment, '
       }
     }
   return Object.fromEntries(Object.entries(app).map(([name, act]) => [name, guard(act)])) as unknown as App
-}
-
-function checkListed(limit: number | undefined): number {
-  if (limit === undefined) return defaultRuns
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxListed) {
-    throw failure('invalid', { field: 'limit', value: limit, accepted: `a whole number from 1 to ${maxListed}` })
-  }
-  return limit
 }

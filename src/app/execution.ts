@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import type { Session } from '../core/backend.ts'
-import type { ExecutionPlan, ResolvedCommand } from '../core/command.ts'
+import { type ExecutionPlan, markVariable, type ResolvedCommand } from '../core/command.ts'
 import { failure, type HoldfastError, toHoldfastError, withFacts } from '../core/errors.ts'
 import { resolveLimits } from '../core/limits.ts'
 import { emptyTotals, type ProcessIdentity, type RunRecord } from '../core/run.ts'
@@ -22,7 +22,6 @@ const stopPollMs = 150
 /** What a command gets to end when this process closes; a longer grace of its own does not count then. */
 const closeGraceMs = 1_500
 const maxPurposeBytes = 2_000
-const markVariable = 'HOLDFAST_RUN'
 
 /** The runs that this process holds, from before their start to after their end. */
 export interface Executions {

@@ -4,9 +4,10 @@ import type { StreamName } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
 import { pause, systemClock } from '../engine/clock.ts'
-import { findPieces, measureLog, readChunks } from '../engine/log-reader.ts'
+import { measureLog, readChunks } from '../engine/log-reader.ts'
 import type { Call, LiveOutput, StopSignal } from './api.ts'
 import type { AppContext } from './context.ts'
+import { piecesOf } from './reading.ts'
 import { readRecord } from './run-folder.ts'
 
 /** Runs that another process holds, or held: their end is seen in their record, their death in the process table. */
@@ -99,15 +100,13 @@ export async function followLogs(
   streams: readonly StreamName[],
   call: Call & { onOutput(chunk: LiveOutput): void },
 ): Promise<void> {
-  const folder = context.records.folder(record.id)
   const readers = streams.map((stream) => ({ stream, offset: 0, decoder: new StringDecoder('utf8') }))
   let current = record
   for (;;) {
     // The record is read first: what the logs hold after an end is all there will be.
     current = await awaitEnd(context, current, 0, call.signal)
     for (const reader of readers) {
-      const totals = current.state === 'running' || current.state === 'interrupted' ? undefined : current[reader.stream]
-      for (const piece of findPieces(folder[reader.stream], totals)) {
+      for (const piece of piecesOf(context, current, reader.stream)) {
         const from = Math.max(0, reader.offset - piece.offset)
         for (const chunk of readChunks(piece, from)) {
           const bytes = Uint8Array.from(chunk)

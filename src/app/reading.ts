@@ -1,7 +1,7 @@
 import { type StreamName, streamNames } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import { compileRegex } from '../core/query.ts'
-import type { RunRecord } from '../core/run.ts'
+import { logTotals, type RunRecord } from '../core/run.ts'
 import { byteLength, clampLine, cleanLine, splitLines } from '../core/text.ts'
 import { boundRegex } from '../engine/bounded-regex.ts'
 import { findPieces, type LogPiece, readBlocks, readRange } from '../engine/log-reader.ts'
@@ -102,9 +102,7 @@ function continuation(line: OutputLine, before: OutputLine | undefined): string 
 }
 
 export function piecesOf(context: AppContext, record: RunRecord, stream: StreamName): LogPiece[] {
-  // A running log has no totals yet; of an interrupted one the segments were never joined.
-  const settled = record.state === 'ended' || record.state === 'failed'
-  return findPieces(context.records.folder(record.id)[stream], settled ? record[stream] : undefined)
+  return findPieces(context.records.folder(record.id)[stream], logTotals(record, stream))
 }
 
 function* selectLines(record: RunRecord, stream: StreamName, pieces: readonly LogPiece[], lines: string | undefined, masker: Masker): Generator<OutputLine> {

@@ -1,5 +1,5 @@
 import { type StreamName, streamNames } from '../core/command.ts'
-import type { RunRecord, StreamTotals } from '../core/run.ts'
+import { logTotals, type RunRecord, type StreamTotals } from '../core/run.ts'
 import { splitLines } from '../core/text.ts'
 import { digestRun } from '../digest/digest.ts'
 import type { LogStream } from '../digest/log.ts'
@@ -52,9 +52,8 @@ function toStream(folder: RunFolder, stream: StreamName, totals: StreamTotals): 
 function digestStreams(folder: RunFolder, record: RunRecord, { masker, unsaved }: Held): LogStream[] {
   return streamNames.map((name) => {
     const totals = record[name]
-    // While the run goes on its log is ahead of any record.
-    const settled = record.state === 'running' ? undefined : totals
-    const sections = totals.bytes === 0 && settled ? [] : [...readSections(folder[name], settled, digestReadBytes), ...endOf(totals, unsaved?.[name])]
+    const known = logTotals(record, name)
+    const sections = known?.bytes === 0 ? [] : [...readSections(folder[name], known, digestReadBytes), ...endOf(totals, unsaved?.[name])]
     return {
       name,
       sections: sections.map(({ firstLine, text }) => ({ firstLine, text: masker.mask(text) })),

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { emptyTotals, type ProcessIdentity, type RunRecord, runStates } from '../core/run.ts'
 
@@ -108,8 +108,4 @@ export function listRunIds(runs: string): string[] {
   } catch {
     return []
   }
-}
-
-export function hasRecord(folder: RunFolder): boolean {
-  return existsSync(folder.record)
 }

@@ -2,11 +2,12 @@ import { performance } from 'node:perf_hooks'
 import { streamNames } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import { compileRegex, excerpt, excerptAt, matchLine, parseQuery, type Query, queryTokens, tokensOf } from '../core/query.ts'
-import { isFailing, type RunRecord } from '../core/run.ts'
+import { isFailing, logTotals, type RunRecord } from '../core/run.ts'
 import { cleanLine, formatCount, stripControls } from '../core/text.ts'
 import { boundRegex } from '../engine/bounded-regex.ts'
 import { readBlocks, readSections } from '../engine/log-reader.ts'
 import type { SearchHit, SearchInput, SearchResult } from './api.ts'
+import { checkLimit } from './check-limit.ts'
 import type { AppContext } from './context.ts'
 import { piecesOf, slowRegex } from './reading.ts'
 
@@ -34,7 +35,7 @@ const full = 1_000
 type Found = SearchHit & { readonly score: number; readonly order: number }
 
 export async function searchRuns(context: AppContext, input: SearchInput): Promise<SearchResult> {
-  const limit = checkLimit(input.limit)
+  const limit = checkLimit(input.limit, defaultHits, maxHits)
   const query = parseQuery(input.query)
   const matcher = input.regex ? regexMatcher(input.query) : wordMatcher(query)
   if (input.regex ? input.query === '' : query.terms.length === 0) return { hits: [], more: false, warnings: [] }
@@ -65,13 +66,6 @@ const lineOf = ({ line }: Found): number => line ?? Number.POSITIVE_INFINITY
 
 function toHit({ score: _score, order: _order, ...hit }: Found): SearchHit {
   return hit
-}
-
-function checkLimit(limit: number | undefined): number {
-  if (limit === undefined) return defaultHits
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxHits)
-    throw failure('invalid', { field: 'limit', value: limit, accepted: `a whole number from 1 to ${maxHits}` })
-  return limit
 }
 
 /** How many hits of one run are kept while others are still to come. */
@@ -251,8 +245,7 @@ async function indexRun(context: AppContext, record: RunRecord): Promise<void> {
     const totals = record[stream]
     if (totals.bytes === 0) continue
     if (totals.bytes > indexBytes) whole = false
-    for (const { text } of readSections(folder[stream], record.state === 'interrupted' ? undefined : totals, indexBytes))
-      texts.push(stripControls(masker.mask(text)))
+    for (const { text } of readSections(folder[stream], logTotals(record, stream), indexBytes)) texts.push(stripControls(masker.mask(text)))
   }
   await context.records.index(record.id, tokensOf(texts.join('\n')), whole)
 }

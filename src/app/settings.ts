@@ -6,7 +6,7 @@ export interface AppSettings {
   readonly limits: LimitSettings
   readonly runtimes: Runtimes
   readonly env: { readonly pass: readonly string[]; readonly set: Readonly<Record<string, string>> }
-  readonly mask: { readonly patterns: readonly RegExp[]; isSecretName(name: string): boolean }
+  readonly mask: { readonly patterns: readonly RegExp[] }
   readonly retention: Retention
   readonly digestBudget: number
   /** Where `"enabled": false` stands, or null. */

@@ -1,4 +1,4 @@
-import { defaultLimits, type LimitSettings } from '../core/limits.ts'
+import { defaultDigestBudget, defaultLimits, type LimitSettings } from '../core/limits.ts'
 
 /** What the files of configuration decide, complete and checked. */
 export interface ConfigSettings {
@@ -17,7 +17,7 @@ export const defaultSettings: ConfigSettings = {
   env: { pass: [], set: {} },
   mask: { names: [], patterns: [] },
   retention: { maxAgeMs: 90 * 24 * 60 * 60_000, maxRuns: 50_000, maxBytes: 10 * 1024 ** 3 },
-  digest: { budget: 2048 },
+  digest: { budget: defaultDigestBudget },
 }
 
 export interface LoadedConfig {

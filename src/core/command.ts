@@ -20,6 +20,9 @@ export interface ResolvedCommand {
 /** What a command reads: all of it, or as it comes. */
 export type Input = Uint8Array | AsyncIterable<Uint8Array>
 
+/** The variable that marks every process of a run; nested runs append their id: `outer/inner`. */
+export const markVariable = 'HOLDFAST_RUN'
+
 export interface ExecutionPlan {
   readonly command: ResolvedCommand
   readonly limits: Limits

@@ -29,6 +29,9 @@ export const defaultLimits: LimitSettings = {
 /** The default wall limit of a command that came through MCP: clients give up on long calls, people do not. */
 export const mcpTimeoutMs = 2 * minute
 
+/** Bytes of a digest where nobody asks for another size. */
+export const defaultDigestBudget = 2048
+
 /** A log needs room for a head, a tail and the line that states the gap between them. */
 export const minOutputBytes = 1024
 

@@ -1,5 +1,5 @@
 import type { ErrorCode } from './errors.ts'
-import type { Outcome } from './outcome.ts'
+import { isSuccess, type Outcome } from './outcome.ts'
 
 /**
  * `running`: begun, and its holder is alive. `ended`: see outcome. `failed`: it never started, see error.
@@ -75,7 +75,15 @@ export interface RunRecord {
 /** Failing means: not a clean end with exit code 0, and not still running. */
 export function isFailing(record: Pick<RunRecord, 'state' | 'outcome'>): boolean {
   if (record.state === 'running') return false
-  return !(record.state === 'ended' && record.outcome?.kind === 'exited' && record.outcome.exitCode === 0)
+  return !(record.state === 'ended' && isSuccess(record.outcome))
+}
+
+/**
+ * The totals by which a log is read. Undefined while they are behind the log or its tail stands in files of its own (the run
+ * goes on, or its holder died): then the files themselves tell.
+ */
+export function logTotals(record: RunRecord, stream: 'stdout' | 'stderr'): StreamTotals | undefined {
+  return record.state === 'ended' || record.state === 'failed' ? record[stream] : undefined
 }
 
 export const emptyTotals: StreamTotals = { bytes: 0, lines: 0, droppedBytes: 0, gap: null }

@@ -8,9 +8,6 @@ import { digestBody } from './body.ts'
 import type { LogStream } from './log.ts'
 import { shorten } from './shorten.ts'
 
-/** Bytes of a digest where nobody asks for another size. */
-export const defaultDigestBudget = 2048
-
 export interface DigestOptions {
   /** Bytes of UTF-8, from 0. */
   readonly budget: number

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Gap, StreamTotals } from '../core/run.ts'
 import { countLineFeeds } from './output.ts'
@@ -278,18 +278,4 @@ export function readRange(pieces: readonly LogPiece[], from: number, to: number,
     }
   }
   return Buffer.concat(parts)
-}
-
-/** The size of a file that is still being written, or 0. */
-export function currentSize(path: string): number {
-  try {
-    const descriptor = openSync(path, 'r')
-    try {
-      return fstatSync(descriptor).size
-    } finally {
-      closeSync(descriptor)
-    }
-  } catch {
-    return 0
-  }
 }

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { until } from '../../test/support/clock.ts'
+import { markVariable } from '../core/command.ts'
 import { identify, isAlive, readStat } from './identity.ts'
 import { type Launched, launch } from './launch.ts'
-import { findTree, markVariable, signalTree, type TreeKey, toLeftovers } from './tree.ts'
+import { findTree, signalTree, type TreeKey, toLeftovers } from './tree.ts'
 
 const begun: { launched: Launched; key: TreeKey }[] = []
 

@@ -2,11 +2,9 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { promisify } from 'node:util'
+import { markVariable } from '../core/command.ts'
 import type { Leftover, ProcessIdentity } from '../core/run.ts'
 import { type ProcessStat, readStat, signalProcess } from './identity.ts'
-
-/** The variable that marks every process of a run; nested runs append their id: `outer/inner`. */
-export const markVariable = 'HOLDFAST_RUN'
 
 /** What tells the processes of one run from all others. */
 export interface TreeKey {
