@@ -439,6 +439,15 @@ describe('what is asked for in vain or too politely', () => {
     expect(run.warnings).toEqual(['the variable NO_SUCH_VARIABLE is not set here and was not passed on'])
   })
 
+  inPlace('KILL cuts the grace of an earlier stop short', async ({ holdfast }) => {
+    const run = await holdfast.exec({ script: 'trap "" TERM; echo ready; while :; do sleep 0.1; done', graceMs: 60_000, waitMs: 0 })
+    await until('ready', async () => (await holdfast.output({ run: run.id })).text === 'ready\n')
+    const polite = holdfast.stop({ run: run.id })
+    await holdfast.stop({ run: run.id, signal: 'SIGKILL' })
+    expect((await polite).outcome).toMatchObject({ kind: 'canceled', signal: 'SIGKILL' })
+    expectNothingLeft(run)
+  })
+
   inPlace('KILL cuts the grace of an earlier stop short, also from another process', async ({ holdfast, again }) => {
     const script = 'trap "" TERM; echo ready; while :; do sleep 0.1; done'
     const run = await holdfast.exec({ script, graceMs: 60_000, waitMs: 0 })
