@@ -91,7 +91,7 @@ export function createExecutions(context: AppContext): Executions {
         argv: prepared.program.prepare(folder.path),
         cwd: prepared.cwd,
         env: prepared.env,
-        stdin: prepared.plan.stdin ? 'open' : 'none',
+        stdin: prepared.plan.stdin ? 'fed' : 'none',
         mark: id,
       }
       return await start(await session, first, command, prepared, folder, call, warnings)

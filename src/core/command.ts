@@ -11,8 +11,13 @@ export interface ResolvedCommand {
   readonly cwd: string
   /** The whole environment, built from empty. */
   readonly env: Readonly<Record<string, string>>
-  /** `none`: the command reads end-of-file at once. `open`: the engine writes and ends it. */
-  readonly stdin: 'none' | 'open'
+  /**
+   * `none`: the command reads end-of-file at once. `fed`: whoever starts it writes it and ends it. `open`: anybody may write until
+   * somebody ends it; only where there is a supervisor.
+   */
+  readonly stdin: 'none' | 'fed' | 'open'
+  /** A pseudo-terminal of this size; all that is printed is stdout then. Only where there is a supervisor. */
+  readonly pty?: { readonly rows: number; readonly columns: number } | undefined
   /** Text that every process of the run has in its environment as the last part of HOLDFAST_RUN. */
   readonly mark: string
 }

@@ -23,7 +23,7 @@ const path = (stream: 'stdout' | 'stderr'): string => world.path('logs', `${stre
 
 interface Options extends Pick<ExecuteRequest, 'signal' | 'onOutput'> {
   readonly stdin?: Uint8Array
-  readonly input?: 'none' | 'open'
+  readonly input?: 'none' | 'fed'
   readonly idleTimeoutMs?: number
 }
 
@@ -223,7 +223,7 @@ describe('executing a command', () => {
     running.endInput = async () => {
       ended = true
     }
-    const execution = await start(sessionOf(running), { input: 'open' })
+    const execution = await start(sessionOf(running), { input: 'fed' })
     await turn()
     expect(ended).toBe(true)
     running.exit({ exitCode: 0 })
@@ -233,14 +233,14 @@ describe('executing a command', () => {
   it('writes input in pieces and tells when it could not be written', async () => {
     const whole = scriptedRunning()
     const stdin = Buffer.alloc(300_000, 'x')
-    const execution = await start(sessionOf(whole), { input: 'open', stdin })
+    const execution = await start(sessionOf(whole), { input: 'fed', stdin })
     await turn()
     expect(whole.input().equals(stdin)).toBe(true)
     whole.exit({ exitCode: 0 })
     await settled(execution)
 
     const broken = scriptedRunning({ write: () => Promise.reject(new Error('gone')) })
-    const failing = await start(sessionOf(broken), { input: 'open', stdin })
+    const failing = await start(sessionOf(broken), { input: 'fed', stdin })
     await turn()
     broken.exit({ exitCode: 0 })
     expect((await settled(failing)).notes).toEqual(['the standard input could not be written to its end: gone'])

@@ -86,7 +86,7 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
     }
   }
 
-  if (plan.command.stdin === 'open') feed(running, plan.stdin ?? new Uint8Array(), notes)
+  if (plan.command.stdin === 'fed') feed(running, plan.stdin ?? new Uint8Array(), notes)
   const finished = (async (): Promise<Executed> => {
     const ending = await watching.settled
     // Reading was given up by now; a backend that does not let go of the iteration is not waited for.

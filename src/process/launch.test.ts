@@ -61,7 +61,7 @@ describe('starting a program', () => {
       [true, 'pipe\n'],
       [false, 'socket\n'],
     ] as const) {
-      const launched = await start(script, { pipes, stdin: 'open' })
+      const launched = await start(script, { pipes, stdin: 'fed' })
       launched.stdin?.end('input ')
       expect(await textOf(launched.stdout)).toBe(`input ${kind}`)
     }
@@ -70,7 +70,7 @@ describe('starting a program', () => {
   it.runIf(onLinux)('that cannot be started rejects with the reason of the system and leaves no descriptor open', async () => {
     await start(['sh', '-c', 'exit 0'])
     const refused = async (argv: LaunchRequest['argv'], request: Partial<LaunchRequest> = {}): Promise<string> =>
-      start(argv, { stdin: 'open', ...request }).then(
+      start(argv, { stdin: 'fed', ...request }).then(
         () => 'started',
         (error: { code: string }) => error.code,
       )
@@ -91,7 +91,7 @@ describe('starting a program', () => {
 
   it.runIf(onLinux)('leaves no descriptor open when it has ended', async () => {
     const once = async (): Promise<void> => {
-      const launched = await start(['cat'], { stdin: 'open' })
+      const launched = await start(['cat'], { stdin: 'fed' })
       launched.stdin?.end('x')
       await Promise.all([textOf(launched.stdout), textOf(launched.stderr), launched.exit])
     }

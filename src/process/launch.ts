@@ -9,7 +9,7 @@ export interface LaunchRequest {
   readonly argv: readonly [string, ...string[]]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  readonly stdin: 'none' | 'open'
+  readonly stdin: 'none' | 'fed' | 'open'
   /** False: sockets instead of named pipes. */
   readonly pipes?: boolean
 }
@@ -19,7 +19,7 @@ export interface Launched {
   readonly identity: ProcessIdentity
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Present when `stdin` is `open`. */
+  /** Present unless `stdin` is `none`. */
   readonly stdin: Writable | undefined
   readonly exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   /** True until the first process has been waited for: as long, its pid and group id cannot belong to anybody else. */
@@ -39,7 +39,7 @@ export async function launch(request: LaunchRequest): Promise<Launched> {
       cwd: request.cwd,
       env: request.env,
       detached: true,
-      stdio: [pipes.stdin?.theirs ?? (request.stdin === 'open' ? 'pipe' : 'ignore'), pipes.stdout?.theirs ?? 'pipe', pipes.stderr?.theirs ?? 'pipe'],
+      stdio: [pipes.stdin?.theirs ?? (request.stdin !== 'none' ? 'pipe' : 'ignore'), pipes.stdout?.theirs ?? 'pipe', pipes.stderr?.theirs ?? 'pipe'],
     })
   } catch (error) {
     closePipes(pipes)
@@ -66,7 +66,7 @@ export async function launch(request: LaunchRequest): Promise<Launched> {
     identity: identifyChild(pid),
     stdout: (pipes.stdout?.ours ?? child.stdout) as Readable,
     stderr: (pipes.stderr?.ours ?? child.stderr) as Readable,
-    stdin: request.stdin === 'open' ? stdin : undefined,
+    stdin: request.stdin !== 'none' ? stdin : undefined,
     exit,
     unreaped: () => !reaped,
   }
@@ -80,12 +80,12 @@ interface Pipes {
 
 const noPipes: Pipes = { stdin: undefined, stdout: undefined, stderr: undefined }
 
-async function openPipes(stdin: 'none' | 'open'): Promise<Pipes> {
+async function openPipes(stdin: 'none' | 'fed' | 'open'): Promise<Pipes> {
   const pipes: { -readonly [K in keyof Pipes]: Pipes[K] } = { ...noPipes }
   try {
     pipes.stdout = await openOutputPipe()
     pipes.stderr = pipes.stdout && (await openOutputPipe())
-    if (stdin === 'open' && pipes.stderr) pipes.stdin = await openInputPipe()
+    if (stdin !== 'none' && pipes.stderr) pipes.stdin = await openInputPipe()
     return pipes
   } catch (error) {
     closePipes(pipes)

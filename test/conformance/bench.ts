@@ -78,7 +78,7 @@ export function openBench(place: Place): Bench {
       argv: typeof command === 'string' ? ['sh', '-c', command] : command,
       cwd: options.cwd ?? place.root,
       env: { ...(options.bareEnv ? {} : { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C.UTF-8' }), ...options.env, HOLDFAST_RUN: mark },
-      stdin: options.stdin ? 'open' : 'none',
+      stdin: options.stdin ? 'fed' : 'none',
       mark,
     }
     const execution = await execute({

@@ -23,7 +23,7 @@ it('keeps nothing open for a run that is over, also where a child holds its inpu
           argv: ['sh', '-c', 'exec 3<&0; sleep 300 & exit 0'],
           cwd: world.root,
           env: { ...world.env, HOLDFAST_RUN: mark },
-          stdin: 'open',
+          stdin: 'fed',
           mark,
         },
         limits: { timeoutMs: 60_000, idleTimeoutMs: null, graceMs: 1_000, maxOutputBytes: 4_096 },
