@@ -76,6 +76,7 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
     },
     wait: checked(ops.wait),
     stop: checked(ops.stop),
+    input: (input, call) => app.input(input, call),
     runs: checked(ops.runs),
     show: checked(ops.show),
     output: checked(ops.output),

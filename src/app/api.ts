@@ -10,6 +10,8 @@ export interface App {
   wait(input: { run: string; waitMs?: number | undefined; budget?: number | undefined }, call?: Call): Promise<RunResult>
   /** Ends a run with its whole tree, whoever holds it, and waits until it is over. */
   stop(input: { run: string; signal?: StopSignal | undefined }, call?: Call): Promise<RunResult>
+  /** Writes to the standard input of a run that goes on, whoever holds it; resolves once the command took it, or reads no more. */
+  input(input: InputRequest, call?: Call): Promise<InputResult>
   runs(input: RunsInput): Promise<RunsResult>
   show(input: { run: string; budget?: number | undefined }): Promise<RunResult>
   output(input: OutputInput): Promise<OutputResult>
@@ -72,10 +74,34 @@ export interface ExecInput {
   readonly leftovers?: 'report' | 'kill' | undefined
   /** Answer after this time also when the command still runs. Default: wait until it ends. */
   readonly waitMs?: number | undefined
-  /** Let a process of its own hold the run, so that it outlives this one. */
+  /** Let the run outlive this process: a supervisor holds it, or, where there is none, a process of its own. */
   readonly detach?: boolean | undefined
+  /** Run it on a pseudo-terminal, of 24 rows and 80 columns unless said otherwise; all that it prints is stdout then. */
+  readonly pty?: boolean | { readonly rows: number; readonly columns: number } | undefined
+  /** Keep the standard input open for `input`; what `stdin` gives is written first. */
+  readonly interactive?: boolean | undefined
+  /** End the run with this process also where it would live on. */
+  readonly ephemeral?: boolean | undefined
   /** Bytes of the digest. */
   readonly budget?: number | undefined
+}
+
+export interface InputRequest {
+  readonly run: string
+  readonly text?: string | Uint8Array | undefined
+  /** Put a line feed behind the text. */
+  readonly enter?: boolean | undefined
+  /** Nothing comes after this: the command reads end-of-file then. */
+  readonly end?: boolean | undefined
+}
+
+export interface InputResult {
+  readonly id: string
+  readonly state: RunState
+  /** How many were written. */
+  readonly bytes: number
+  /** Whether more may be written. */
+  readonly open: boolean
 }
 
 export const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGKILL'] as const

@@ -52,6 +52,7 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     exec: async (...given) => (await useCases()).exec(...given),
     wait: async (...given) => (await useCases()).wait(...given),
     stop: async (...given) => (await useCases()).stop(...given),
+    input: async (...given) => (await useCases()).input(...given),
     async runs(input) {
       await history()
       const filter: RunFilter = { query: input.query, failing: input.failing, runtime: input.runtime, limit: checkLimit(input.limit, defaultRuns, maxListed) }

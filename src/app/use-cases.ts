@@ -145,6 +145,9 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     exec,
     wait,
     stop,
+    async input({ run }) {
+      throw failure('input_closed', { run: (await context.records.require(run)).id })
+    },
     async show(input) {
       checkBudget(input.budget)
       return toResult(context, await current(input.run), input.budget)

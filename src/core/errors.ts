@@ -87,6 +87,20 @@ const reasons = {
     (f) => `${shown(f.run)} is the beginning of several runs: ${f.matches.join(', ')}`,
   ),
   run_ended: reason<{ run: string }>('failed_precondition', (f) => `run ${f.run} has ended; there is nothing to stop`),
+  input_over: reason<{ run: string }>('failed_precondition', (f) => `run ${f.run} has ended; nothing reads its standard input`),
+  input_closed: reason<{ run: string }>(
+    'failed_precondition',
+    (f) => `the standard input of run ${f.run} is not open; a run takes input when it is started as interactive, until its input is ended`,
+  ),
+  input_full: reason<{ run: string }>('unavailable', (f) => `run ${f.run} has not read yet what was written to it before; nothing was added`),
+  input_elsewhere: reason<{ run: string; pid: number }>(
+    'unsupported',
+    (f) => `run ${f.run} is held by process ${f.pid} without a supervisor; only that process can write to its standard input`,
+  ),
+  supervisor_needed: reason<{ what: string; why: string }>(
+    'unsupported',
+    (f) => `${f.what} needs the supervisor, and ${f.why}; nothing was started (see holdfast doctor)`,
+  ),
   output_missing: reason<{ run: string; stream: string }>('not_found', (f) => `the ${f.stream} of run ${f.run} is no longer on disk`),
   note_not_found: reason<{ note: string }>('not_found', (f) => `there is no note ${shown(f.note)}`),
   store_unusable: reason<{ path: string; why: string }>('unavailable', (f) => `the store ${f.path} cannot be used: ${f.why}`),
