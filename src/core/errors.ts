@@ -101,6 +101,12 @@ const reasons = {
     'unsupported',
     (f) => `${f.what} needs the supervisor, and ${f.why}; nothing was started (see holdfast doctor)`,
   ),
+  supervisor_unavailable: reason<{ why: string }>('unavailable', (f) => `the supervisor cannot be used: ${f.why}`),
+  supervisor_lost: reason<{ why: string }>('unavailable', (f) => `contact with the supervisor was lost: ${f.why}; what it started may still run`),
+  supervisor_refused: reason<{ request: string; answer: string; why: string }>(
+    'unavailable',
+    (f) => `the supervisor refused ${f.request}: ${f.answer}${f.why ? ` (${f.why})` : ''}`,
+  ),
   output_missing: reason<{ run: string; stream: string }>('not_found', (f) => `the ${f.stream} of run ${f.run} is no longer on disk`),
   note_not_found: reason<{ note: string }>('not_found', (f) => `there is no note ${shown(f.note)}`),
   store_unusable: reason<{ path: string; why: string }>('unavailable', (f) => `the store ${f.path} cannot be used: ${f.why}`),
