@@ -28,6 +28,8 @@ export interface OpenOptions {
   /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   readonly surface: 'cli' | 'mcp' | 'library'
+  /** Runs end with this process, also those that would live on. */
+  readonly ephemeral?: boolean | undefined
 }
 
 export async function openApp(options: OpenOptions): Promise<App> {

@@ -14,10 +14,13 @@ export type {
   ExecCall,
   ExecInput,
   GcResult,
+  InputRequest,
+  InputResult,
   LiveOutput,
   OutputInput,
   OutputLine,
   OutputResult,
+  RunProgress,
   RunResult,
   RunSummary,
   RunsInput,
@@ -32,7 +35,7 @@ export type {
 export type { StreamName } from './core/command.ts'
 export { type ErrorCode, HoldfastError } from './core/errors.ts'
 export type { Outcome, OutcomeKind } from './core/outcome.ts'
-export type { Gap, Leftover, RunState } from './core/run.ts'
+export type { Gap, Leftover, RunState, Usage } from './core/run.ts'
 export type { Note, NoteCategory } from './core/store.ts'
 export { version } from './core/version.ts'
 
@@ -55,6 +58,8 @@ export interface HoldfastOptions {
   readonly root: string
   /** The environment that names passed to commands come from. Default: the one of this process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /** Whether every command ends with this process at the latest. Default: what runs in the background lives on. */
+  readonly ephemeral?: boolean | undefined
 }
 
 /**
@@ -62,17 +67,18 @@ export interface HoldfastOptions {
  * checked like what comes over the command line or MCP: every operation rejects with a HoldfastError, and with nothing else.
  */
 export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> {
-  const { root, env } = asObject('options', options)
+  const { root, env, ephemeral } = asObject('options', options)
   if (typeof root !== 'string') throw failure('invalid', { field: 'root', value: root, accepted: 'the path of an existing folder' })
-  const app = await openApp({ cwd: root, root, env: env as HoldfastOptions['env'], surface: 'library' })
+  if (ephemeral !== undefined && typeof ephemeral !== 'boolean') throw failure('invalid', { field: 'ephemeral', value: ephemeral, accepted: 'true or false' })
+  const app = await openApp({ cwd: root, root, env: env as HoldfastOptions['env'], surface: 'library', ephemeral })
   const checked =
     <Output>(operation: Operation<Operation['input'], Output>) =>
     async (input?: unknown, call?: Call): Promise<Output> =>
       invoke(operation, app, asObject('the input', input), checkCall(call))
   return {
     async exec(given) {
-      const { signal, onOutput, onBegin, ...input } = asObject('the input', given)
-      return invoke(ops.exec, app, input, checkCall({ signal, onOutput, onBegin }))
+      const { signal, onOutput, onProgress, onBegin, ...input } = asObject('the input', given)
+      return invoke(ops.exec, app, input, checkCall({ signal, onOutput, onProgress, onBegin }))
     },
     wait: checked(ops.wait),
     stop: checked(ops.stop),
@@ -123,7 +129,7 @@ function checkCall(given: unknown): ExecCall {
   const call = asObject('the call', given)
   if (call.signal !== undefined && !(call.signal instanceof AbortSignal))
     throw failure('invalid', { field: 'signal', value: call.signal, accepted: 'an AbortSignal' })
-  for (const name of ['onOutput', 'onBegin']) {
+  for (const name of ['onOutput', 'onProgress', 'onBegin']) {
     if (call[name] !== undefined && typeof call[name] !== 'function') throw failure('invalid', { field: name, value: call[name], accepted: 'a function' })
   }
   return call as ExecCall

@@ -1,6 +1,6 @@
 import type { Input, StreamName } from '../core/command.ts'
 import type { Outcome } from '../core/outcome.ts'
-import type { Gap, Leftover, RunRecord, RunState } from '../core/run.ts'
+import type { Gap, Leftover, RunRecord, RunState, Usage } from '../core/run.ts'
 import type { Note, NoteCategory } from '../core/store.ts'
 
 /** What Holdfast does, as every surface sees it: the library, the command line and MCP hand in and give out these values. */
@@ -44,9 +44,20 @@ export interface LiveOutput {
   readonly text: string
 }
 
+export interface RunProgress {
+  /** What both streams have had by now. */
+  readonly bytes: number
+  /** The stream that printed last. */
+  readonly stream: StreamName
+  /** The newest that it printed, raw, at most 64 KiB; may begin inside a line. */
+  readonly text: string
+}
+
 export interface ExecCall extends Call {
   /** Called with everything the command prints while it runs. It may be slow or throw without harm. */
   readonly onOutput?: ((chunk: LiveOutput) => void) | undefined
+  /** Called now and then while it runs: for whoever only shows how it goes, which is far cheaper than all of the output. */
+  readonly onProgress?: ((progress: RunProgress) => void) | undefined
   /** Called when the run has begun, with the result so far. */
   readonly onBegin?: ((run: RunResult) => void) | undefined
 }
@@ -126,6 +137,8 @@ export interface RunResult {
   readonly stderr: StreamResult
   readonly digest: string
   readonly leftovers: readonly Leftover[]
+  /** null where it is not known: while it runs, and without a supervisor. */
+  readonly usage: Usage | null
   readonly command: string
   readonly runtime: string | null
   readonly cwd: string

@@ -17,6 +17,8 @@ export interface Records {
   begin(record: RunRecord): Promise<string[]>
   /** Replaces the record. */
   replace(record: RunRecord): Promise<string[]>
+  /** Tells the index alone of an end: the folder of the run holds it already. */
+  finish(record: RunRecord): Promise<string[]>
   /** Adds the first process to the record of a run that has begun; only in its folder. */
   started(id: string, process: ProcessIdentity): void
   /** By id, unique prefix or `last`. Throws run_not_found or run_ambiguous. */
@@ -214,11 +216,11 @@ export function openRecords(options: RecordsOptions): Records {
     }
   }
 
-  async function save(record: RunRecord, action: 'begin' | 'finish'): Promise<string[]> {
+  async function save(record: RunRecord, action: 'begin' | 'finish', isWritten = false): Promise<string[]> {
     const warnings: string[] = []
     try {
       if (action === 'begin') warnings.push(...place(record))
-      else writeRecord(folder(record.id), record)
+      else if (!isWritten) writeRecord(folder(record.id), record)
     } catch (error) {
       warnings.push(`the record of the run could not be written: ${toHoldfastError(error).message}`)
     }
@@ -245,6 +247,7 @@ export function openRecords(options: RecordsOptions): Records {
   return {
     begin: (record) => save(record, 'begin'),
     replace: (record) => save(record, 'finish'),
+    finish: (record) => save(record, 'finish', true),
     started(id, process) {
       try {
         writeProcess(folder(id), process)

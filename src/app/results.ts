@@ -32,6 +32,7 @@ export function toResult(context: AppContext, record: RunRecord, budget: number 
     stderr: toStream(folder, 'stderr', record.stderr),
     digest: digestRun({ ...shown, limits: record.limits ?? null }, streams, { budget: roomFor(context, budget) }),
     leftovers: record.leftovers,
+    usage: record.usage ?? null,
     command: record.command,
     runtime: record.runtime,
     cwd: record.cwd,

@@ -35,6 +35,21 @@ export interface ProcessIdentity {
   readonly startTime: string
 }
 
+/** The process that holds a run: writes its logs, judges its limits, records its end. */
+export interface Holder extends ProcessIdentity {
+  /** Of a supervisor: the socket where it is reached. Absent where the process itself started the command. */
+  readonly socket?: string | undefined
+  /** Of a supervisor: the process that asked it for the run. Its death ends nothing; but without it no run is started any more. */
+  readonly starter?: ProcessIdentity | undefined
+}
+
+/** What a run took of the machine: its first process, and what that waited for. */
+export interface Usage {
+  readonly userMs: number
+  readonly systemMs: number
+  readonly peakMemoryBytes: number
+}
+
 /** A process that a run left behind. */
 export interface Leftover {
   readonly pid: number
@@ -65,9 +80,11 @@ export interface RunRecord {
   readonly leftovers: readonly Leftover[]
   readonly warnings: readonly string[]
   /** The process that holds the run, and the first process of the command once it runs. */
-  readonly holder: ProcessIdentity
+  readonly holder: Holder
   readonly process: ProcessIdentity | null
   readonly pinned: boolean
+  /** Known of an ended run that a supervisor held. */
+  readonly usage?: Usage | undefined
   /** What the run was allowed; absent in records that do not say. */
   readonly limits?: { readonly timeoutMs: number; readonly idleTimeoutMs: number | null } | undefined
 }

@@ -48,6 +48,16 @@ export const runResultSchema = strictObject({
   stderr: stream,
   digest: pipe(string(), said('The block of text that a model reads.')),
   leftovers: pipe(array(strictObject({ pid: number(), name: string() })), description('Processes that outlived a normal end.')),
+  usage: pipe(
+    nullable(
+      strictObject({
+        userMs: number(),
+        systemMs: number(),
+        peakMemoryBytes: pipe(number(), description('The most memory that one of these processes held.')),
+      }),
+    ),
+    description('What its first process, and what that waited for, took of the machine; null where that is not known.'),
+  ),
   command: pipe(string(), said('The command as a person would type it; of a script, its text.')),
   runtime: pipe(nullable(string()), description('What ran the script; null for a program with arguments.')),
   cwd: string(),

@@ -14,6 +14,7 @@ export function runResult(part: Partial<RunResult> = {}): RunResult {
     stderr: { ...stream, path: '/logs/stderr.log' },
     digest: 'exit 0; 12 ms; run r1',
     leftovers: [],
+    usage: null,
     command: 'true',
     runtime: null,
     cwd: '/project',
