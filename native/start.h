@@ -27,6 +27,10 @@ struct started {
   int error;              /* its errno */
 };
 
+/* The umask of commands. The supervisor keeps its own files to itself, so its main sets `start_umask = umask(077)` once: commands then
+   have what the supervisor was started with. */
+extern mode_t start_umask;
+
 /* True once the program was executed (execve succeeded). False: nothing runs, nothing is open, stage and error say why. The cost does not
    follow the memory of the caller (vfork semantics), and nothing is allocated between the fork and the exec. */
 bool start_command(const struct start_request *request, struct started *started);
