@@ -52,6 +52,8 @@ describe('without files', () => {
       'retention.maxAge': '90d',
       'retention.maxRuns': 50_000,
       'retention.maxBytes': '10GiB',
+      'supervisor.use': 'auto',
+      'supervisor.idleMs': '10m',
       'digest.budget': 2048,
     })
   })
@@ -123,9 +125,11 @@ describe('a value', () => {
     [{ retention: { maxAge: 90 } }, 'retention.maxAge is 90; accepted: a duration like "90d" or "12h"'],
     [{ retention: { maxRuns: 0 } }, 'retention.maxRuns is 0; accepted: a whole number from 1'],
     [{ retention: { maxBytes: 'lots' } }, 'retention.maxBytes is "lots"; accepted: a size like "64MiB"'],
+    [{ supervisor: { use: 'always' } }, 'supervisor.use is "always"; accepted: auto or never'],
+    [{ supervisor: { idleMs: 0 } }, 'supervisor.idleMs is 0; accepted: a duration like "30s"'],
     [{ digest: { budget: 0 } }, 'digest.budget is 0; accepted: a size like "64MiB" or "10GB", or a whole number of bytes, from 1 to 1048576'],
     [{ enabled: 'no' }, 'enabled is "no"; accepted: true or false'],
-    [{ limts: {} }, 'limts is no setting; did you mean limits? (accepted: $schema, enabled, limits, runtimes, env, mask, retention, digest)'],
+    [{ limts: {} }, 'limts is no setting; did you mean limits? (accepted: $schema, enabled, limits, runtimes, env, mask, retention, supervisor, digest)'],
     [{ limits: { timeout_ms: 5 } }, 'limits.timeout_ms is no setting; did you mean limits.timeoutMs? (accepted in limits: timeoutMs,'],
     [{ budget: 5 }, 'budget is no setting; did you mean digest.budget? (accepted: '],
     [{ 'a\u001b[31m b': 5 }, '"a\\u001b[31m b" is no setting (accepted: '],

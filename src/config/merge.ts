@@ -57,7 +57,7 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 
     (c) => c.mask?.patterns,
     (pattern) => pattern.source,
   )
-  const { retention, digest } = defaultSettings
+  const { retention, digest, supervisor } = defaultSettings
   const settings: ConfigSettings = {
     limits,
     runtimes,
@@ -67,6 +67,10 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 
       maxAgeMs: single('retention.maxAge', retention.maxAgeMs, (c) => c.retention?.maxAge, writtenDuration),
       maxRuns: single('retention.maxRuns', retention.maxRuns, (c) => c.retention?.maxRuns),
       maxBytes: single('retention.maxBytes', retention.maxBytes, (c) => c.retention?.maxBytes, writtenSize),
+    },
+    supervisor: {
+      use: single('supervisor.use', supervisor.use, (c) => c.supervisor?.use),
+      idleMs: single('supervisor.idleMs', supervisor.idleMs, (c) => c.supervisor?.idleMs, writtenDuration),
     },
     digest: { budget: single('digest.budget', digest.budget, (c) => c.digest?.budget, writtenSize) },
   }

@@ -14,6 +14,7 @@ import {
   number,
   type ObjectEntries,
   optional,
+  picklist,
   pipe,
   rawTransform,
   record,
@@ -24,7 +25,7 @@ import {
 } from 'valibot'
 import { messageOf } from '../core/errors.ts'
 import { minOutputBytes, parseDuration, parseSize } from '../core/limits.ts'
-import { defaultSettings } from './settings.ts'
+import { defaultSettings, supervisorUses } from './settings.ts'
 import { writtenDuration, writtenSize } from './written.ts'
 
 /*
@@ -133,7 +134,7 @@ const runtime = union(
 const runtimeNameAccepted = 'a name of letters, digits and . _ + -, beginning with a letter'
 const runtimeName = pipe(string(runtimeNameAccepted), regex(/^[A-Za-z][\w.+-]{0,63}$/, runtimeNameAccepted))
 
-const { limits, retention, digest } = defaultSettings
+const { limits, retention, digest, supervisor } = defaultSettings
 
 export const configSchema = strictObject({
   $schema: optional(
@@ -231,6 +232,19 @@ export const configSchema = strictObject({
       ),
     ),
     maxBytes: size({ description: 'What all runs together may take on disk.', default: writtenSize(retention.maxBytes), examples: ['10GiB'] }, 1),
+  }),
+  supervisor: group('The program that starts commands, so that they outlive whoever asked for them.', {
+    use: optional(
+      pipe(
+        picklist(supervisorUses, 'auto or never'),
+        about({ description: 'never: Holdfast starts commands itself, and they end with it.', default: supervisor.use }),
+      ),
+    ),
+    idleMs: duration({
+      description: 'How long it stays without runs and without anybody who asks for one.',
+      default: writtenDuration(supervisor.idleMs),
+      examples: ['10m'],
+    }),
   }),
   digest: group('The answer to a run.', {
     budget: size({ description: 'Most bytes of a digest, where the caller names none.', default: digest.budget, examples: [1000, 4096] }, 1, 1024 ** 2),

@@ -1,5 +1,7 @@
 import { defaultDigestBudget, defaultLimits, type LimitSettings } from '../core/limits.ts'
 
+export const supervisorUses = ['auto', 'never'] as const
+
 /** What the files of configuration decide, complete and checked. */
 export interface ConfigSettings {
   readonly limits: LimitSettings
@@ -8,6 +10,7 @@ export interface ConfigSettings {
   readonly env: { readonly pass: readonly string[]; readonly set: Readonly<Record<string, string>> }
   readonly mask: { readonly names: readonly string[]; readonly patterns: readonly RegExp[] }
   readonly retention: { readonly maxAgeMs: number; readonly maxRuns: number; readonly maxBytes: number }
+  readonly supervisor: { readonly use: (typeof supervisorUses)[number]; readonly idleMs: number }
   readonly digest: { readonly budget: number }
 }
 
@@ -17,6 +20,7 @@ export const defaultSettings: ConfigSettings = {
   env: { pass: [], set: {} },
   mask: { names: [], patterns: [] },
   retention: { maxAgeMs: 90 * 24 * 60 * 60_000, maxRuns: 50_000, maxBytes: 10 * 1024 ** 3 },
+  supervisor: { use: 'auto', idleMs: 10 * 60_000 },
   digest: { budget: defaultDigestBudget },
 }
 
