@@ -56,16 +56,14 @@ static alignas(16) char child_stack[32 * 1024];
 #define IN_CHILD __attribute__((no_sanitize("address"), no_sanitize("undefined")))
 #endif
 
-IN_CHILD __attribute__((noreturn)) static void give_up(const struct plan *plan, enum start_stage stage, int error)
-{
+IN_CHILD __attribute__((noreturn)) static void give_up(const struct plan *plan, enum start_stage stage, int error) {
   const struct failure_report report = {.stage = (int)stage, .error = error};
   while (write(plan->report, &report, sizeof report) < 0 && errno == EINTR) continue;
   _exit(127);
 }
 
 /* An ignored signal would stay ignored in the program, also the real-time ones that libc keeps for itself. */
-IN_CHILD static void reset_signals(void)
-{
+IN_CHILD static void reset_signals(void) {
   static const unsigned long all_default[8];
   static const unsigned char none[KERNEL_MASK_BYTES];
   for (long number = 1; number <= SIGNALS; number += 1) syscall(SYS_rt_sigaction, number, all_default, NULL, (long)KERNEL_MASK_BYTES);
@@ -73,8 +71,7 @@ IN_CHILD static void reset_signals(void)
 }
 
 /* Nothing but the three standard descriptors outlives the exec. Marked instead of closed, because the report still needs its own. */
-IN_CHILD static void close_others(void)
-{
+IN_CHILD static void close_others(void) {
   if (syscall(SYS_close_range, 3L, (long)UINT_MAX, (long)CLOSE_RANGE_SETS_CLOEXEC) == 0) return;
   struct rlimit limit = {.rlim_cur = MOST_DESCRIPTORS};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -83,15 +80,13 @@ IN_CHILD static void close_others(void)
 }
 
 /* Where the parent lacked a standard descriptor, a pipe may have its number: it is moved out of the way first. */
-IN_CHILD static bool move_up(int *descriptor)
-{
+IN_CHILD static bool move_up(int *descriptor) {
   if (*descriptor > 2) return true;
   *descriptor = fcntl(*descriptor, F_DUPFD_CLOEXEC, 3);
   return *descriptor >= 0;
 }
 
-IN_CHILD static void take_descriptors(struct plan *plan)
-{
+IN_CHILD static void take_descriptors(struct plan *plan) {
   if (!move_up(&plan->report)) _exit(127);
   for (int number = 0; number < 3; number += 1)
     if (!move_up(&plan->ends[number])) give_up(plan, START_PIPES, errno);
@@ -102,8 +97,7 @@ IN_CHILD static void take_descriptors(struct plan *plan)
 }
 
 /* Where the hard limit is lower, the run is known by its other signs. */
-IN_CHILD static void set_tag(uint64_t tag)
-{
+IN_CHILD static void set_tag(uint64_t tag) {
   struct rlimit limit;
   if (tag == 0 || getrlimit(RLIMIT_RTTIME, &limit) < 0) return;
   limit.rlim_cur = (rlim_t)tag;
@@ -111,8 +105,7 @@ IN_CHILD static void set_tag(uint64_t tag)
 }
 
 /* Returns only with errno. A script without an interpreter line is one for sh, as with execvp(3). */
-IN_CHILD static int execute(const struct plan *plan, const char *file)
-{
+IN_CHILD static int execute(const struct plan *plan, const char *file) {
   execve(file, plan->request->argv, plan->request->envp);
   if (errno != ENOEXEC) return errno;
   plan->by_shell[1] = (char *)(uintptr_t)file;
@@ -121,8 +114,7 @@ IN_CHILD static int execute(const struct plan *plan, const char *file)
 }
 
 /* As execvp(3): what may not be executed is only reported when nothing else is found. Returns only with errno. */
-IN_CHILD static int search_and_execute(const struct plan *plan)
-{
+IN_CHILD static int search_and_execute(const struct plan *plan) {
   const char *name = plan->request->argv[0];
   bool refused = false;
   for (const char *folder = plan->path;; folder += 1) {
@@ -139,8 +131,7 @@ IN_CHILD static int search_and_execute(const struct plan *plan)
   }
 }
 
-IN_CHILD static int run_child(void *argument)
-{
+IN_CHILD static int run_child(void *argument) {
   struct plan *plan = argument;
   const struct start_request *request = plan->request;
   setsid();
@@ -152,8 +143,7 @@ IN_CHILD static int run_child(void *argument)
   give_up(plan, START_PROGRAM, plan->path ? search_and_execute(plan) : execute(plan, request->argv[0]));
 }
 
-static const char *variable(char *const *envp, const char *name)
-{
+static const char *variable(char *const *envp, const char *name) {
   const size_t length = strlen(name);
   for (; *envp; envp += 1)
     if (strncmp(*envp, name, length) == 0 && (*envp)[length] == '=') return *envp + length + 1;
@@ -161,8 +151,7 @@ static const char *variable(char *const *envp, const char *name)
 }
 
 /* False with errno. */
-static bool plan_program(const struct start_request *request, struct plan *plan)
-{
+static bool plan_program(const struct start_request *request, struct plan *plan) {
   if (!request->argv[0] || request->argv[0][0] == '\0') {
     errno = ENOENT;
     return false;
@@ -180,21 +169,18 @@ static bool plan_program(const struct start_request *request, struct plan *plan)
   return plan->candidate != NULL;
 }
 
-static void close_all(const int *descriptors, size_t count)
-{
+static void close_all(const int *descriptors, size_t count) {
   for (size_t at = 0; at < count; at += 1)
     if (descriptors[at] >= 0) close(descriptors[at]);
 }
 
-static bool set_nonblocking(int descriptor)
-{
+static bool set_nonblocking(int descriptor) {
   const int flags = fcntl(descriptor, F_GETFL);
   return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
 /* Pipes whose ends `ours` do not block, while those of the command do, as programs expect. False with errno; what was opened is in both. */
-static bool open_pipes(bool wants_input, int ours[3], int theirs[3])
-{
+static bool open_pipes(bool wants_input, int ours[3], int theirs[3]) {
   for (int number = 0; number < 3; number += 1) {
     if (number == 0 && !wants_input) {
       theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -211,8 +197,7 @@ static bool open_pipes(bool wants_input, int ours[3], int theirs[3])
 }
 
 /* The other side of a pseudo-terminal, by its path only where the kernel is too old to hand it out itself. */
-static int open_terminal(int controller)
-{
+static int open_terminal(int controller) {
   const int peer = ioctl(controller, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (peer >= 0) return peer;
   char path[64];
@@ -225,8 +210,7 @@ static int open_terminal(int controller)
 }
 
 /* What the kernel begins with (echo, signals by keys, line ends for terminals) suits; UTF-8 is what programs speak today. */
-static bool make_sane(int terminal)
-{
+static bool make_sane(int terminal) {
   struct termios modes;
   if (tcgetattr(terminal, &modes) < 0) return false;
   modes.c_iflag |= ICRNL | IXON | IUTF8;
@@ -236,8 +220,7 @@ static bool make_sane(int terminal)
 }
 
 /* False with errno; what was opened is in ours and theirs. */
-static bool open_pty(const struct start_request *request, int ours[3], int theirs[3])
-{
+static bool open_pty(const struct start_request *request, int ours[3], int theirs[3]) {
   const int controller = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (controller < 0) return false;
   ours[1] = controller;
@@ -253,8 +236,7 @@ static bool open_pty(const struct start_request *request, int ours[3], int their
 }
 
 /* Handlers must not run in the child, where they would change the memory of the parent. Returns the pid, or -1 with errno. */
-static pid_t fork_without_copying(struct plan *plan)
-{
+static pid_t fork_without_copying(struct plan *plan) {
   sigset_t all, before;
   sigfillset(&all);
   if (sigprocmask(SIG_SETMASK, &all, &before) < 0) return -1;
@@ -267,8 +249,7 @@ static pid_t fork_without_copying(struct plan *plan)
 
 /* True where the report ended without a word, because the exec closed it. Told by a pipe and not by the shared memory, because
    an emulated kernel may have copied that, and may not have waited for the exec. */
-static bool was_executed(int report, struct started *started)
-{
+static bool was_executed(int report, struct started *started) {
   struct failure_report said;
   ssize_t got;
   do got = read(report, &said, sizeof said);
@@ -280,8 +261,7 @@ static bool was_executed(int report, struct started *started)
   return false;
 }
 
-static bool fork_and_execute(struct plan *plan, struct started *started)
-{
+static bool fork_and_execute(struct plan *plan, struct started *started) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) < 0) {
     started->error = errno;
@@ -302,8 +282,7 @@ static bool fork_and_execute(struct plan *plan, struct started *started)
   return executed;
 }
 
-bool start_command(const struct start_request *request, struct started *started)
-{
+bool start_command(const struct start_request *request, struct started *started) {
   struct plan plan = {.request = request, .ends = {-1, -1, -1}, .report = -1};
   int ours[3] = {-1, -1, -1};
   *started = (struct started){.pid = -1, .in = -1, .out = -1, .err = -1};
@@ -335,8 +314,7 @@ bool start_command(const struct start_request *request, struct started *started)
   return true;
 }
 
-bool pty_resize(int descriptor, uint16_t rows, uint16_t columns)
-{
+bool pty_resize(int descriptor, uint16_t rows, uint16_t columns) {
   const struct winsize size = {.ws_row = rows, .ws_col = columns};
   return ioctl(descriptor, TIOCSWINSZ, &size) == 0;
 }

@@ -31,8 +31,7 @@ enum {
 };
 
 /* Reads a file of /proc up to the room, with a NUL behind it. Returns the length, or -1. */
-static ssize_t read_file(const char *path, char *room, size_t size)
-{
+static ssize_t read_file(const char *path, char *room, size_t size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return -1;
   size_t length = 0;
@@ -49,8 +48,7 @@ static ssize_t read_file(const char *path, char *room, size_t size)
 }
 
 /* The text of a stat file. A name may hold spaces, parentheses and line feeds; nothing behind it does. */
-static bool parse_stat(const char *text, size_t length, struct process *process, uint64_t *threads)
-{
+static bool parse_stat(const char *text, size_t length, struct process *process, uint64_t *threads) {
   const char *open = memchr(text, '(', length);
   const char *close = memrchr(text, ')', length);
   if (!open || !close || close < open) return false;
@@ -67,13 +65,11 @@ static bool parse_stat(const char *text, size_t length, struct process *process,
   return found == 6;
 }
 
-static bool is_over(const struct process *process)
-{
+static bool is_over(const struct process *process) {
   return process->state == 'Z' || process->state == 'X' || process->state == 'x';
 }
 
-bool process_read(pid_t pid, struct process *process)
-{
+bool process_read(pid_t pid, struct process *process) {
   char path[64], text[1024];
   snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
   const ssize_t length = read_file(path, text, sizeof text);
@@ -85,8 +81,7 @@ bool process_read(pid_t pid, struct process *process)
   return true;
 }
 
-void process_identity(uint64_t start, char text[40])
-{
+void process_identity(uint64_t start, char text[40]) {
   static char boot[9];
   if (boot[0] == '\0') {
     char id[64];
@@ -96,8 +91,7 @@ void process_identity(uint64_t start, char text[40])
   snprintf(text, 40, "%s:%" PRIu64, boot, start);
 }
 
-uint64_t process_age_ms(const struct process *process)
-{
+uint64_t process_age_ms(const struct process *process) {
   struct timespec now;
   const long ticks = sysconf(_SC_CLK_TCK);
   if (ticks <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) < 0) return 0;
@@ -106,13 +100,11 @@ uint64_t process_age_ms(const struct process *process)
   return now_ms > start_ms ? now_ms - start_ms : 0;
 }
 
-static bool is_at_work(char state)
-{
+static bool is_at_work(char state) {
   return state == 'R' || state == 'D';
 }
 
-bool process_busy(const struct process *process)
-{
+bool process_busy(const struct process *process) {
   if (is_at_work(process->state)) return true;
   if (is_over(process)) return false;
   /* The state is that of its first thread, which may wait for the others. */
@@ -141,8 +133,7 @@ struct snapshot {
   size_t count, room;
 };
 
-static bool snapshot_add(struct snapshot *snapshot, const struct process *process)
-{
+static bool snapshot_add(struct snapshot *snapshot, const struct process *process) {
   if (snapshot->count == snapshot->room) {
     const size_t room = snapshot->room ? snapshot->room * 2 : 256;
     struct process *all = realloc(snapshot->all, room * sizeof *all);
@@ -154,14 +145,12 @@ static bool snapshot_add(struct snapshot *snapshot, const struct process *proces
   return true;
 }
 
-static int by_pid(const void *left, const void *right)
-{
+static int by_pid(const void *left, const void *right) {
   const pid_t a = ((const struct process *)left)->pid, b = ((const struct process *)right)->pid;
   return (a > b) - (a < b);
 }
 
-static bool snapshot_take(struct snapshot *snapshot)
-{
+static bool snapshot_take(struct snapshot *snapshot) {
   *snapshot = (struct snapshot){0};
   DIR *folder = opendir("/proc");
   if (!folder) return false;
@@ -183,8 +172,7 @@ static bool snapshot_take(struct snapshot *snapshot)
   return true;
 }
 
-static const struct process *find_in(const struct process *sorted, size_t count, pid_t pid)
-{
+static const struct process *find_in(const struct process *sorted, size_t count, pid_t pid) {
   const struct process key = {.pid = pid};
   return count > 0 ? bsearch(&key, sorted, count, sizeof key, by_pid) : NULL;
 }
@@ -198,8 +186,7 @@ struct search {
   size_t *way;                 /* room for the processes from one up to its first ancestor */
 };
 
-static bool search_begin(struct search *search)
-{
+static bool search_begin(struct search *search) {
   *search = (struct search){0};
   if (!snapshot_take(&search->snapshot)) return false;
   const size_t count = search->snapshot.count + 1;
@@ -208,8 +195,7 @@ static bool search_begin(struct search *search)
   return search->membership && search->way;
 }
 
-static void search_end(struct search *search)
-{
+static void search_end(struct search *search) {
   free(search->snapshot.all);
   free(search->membership);
   free(search->way);
@@ -218,8 +204,7 @@ static void search_end(struct search *search)
 
 /* The index of the parent, or the number of processes where there is none. A child is never older than its parent: then the number was
    given to somebody else while the snapshot was taken. */
-static size_t parent_of(const struct search *search, size_t index)
-{
+static size_t parent_of(const struct search *search, size_t index) {
   const struct process *child = &search->snapshot.all[index];
   const struct process *parent = find_in(search->snapshot.all, search->snapshot.count, child->parent);
   if (!parent || parent == child || parent->start > child->start) return search->snapshot.count;
@@ -228,8 +213,7 @@ static size_t parent_of(const struct search *search, size_t index)
 
 /* Children of members are members, and all others are strangers. Goes up from each process to the first that is decided, and decides
    all on the way. */
-static void spread(struct search *search)
-{
+static void spread(struct search *search) {
   const size_t count = search->snapshot.count;
   for (size_t index = 0; index < count; index += 1) {
     size_t length = 0, at = index;
@@ -243,8 +227,7 @@ static void spread(struct search *search)
 }
 
 /* The supervisor and everything above it is never a member, whatever it carries. */
-static void leave_out(struct search *search, pid_t pid)
-{
+static void leave_out(struct search *search, pid_t pid) {
   const struct process *process = find_in(search->snapshot.all, search->snapshot.count, pid);
   size_t at = process ? (size_t)(process - search->snapshot.all) : search->snapshot.count;
   while (at < search->snapshot.count && search->membership[at] != STRANGER) {
@@ -253,8 +236,7 @@ static void leave_out(struct search *search, pid_t pid)
   }
 }
 
-static bool is_below(const struct search *search, size_t index, pid_t ancestor)
-{
+static bool is_below(const struct search *search, size_t index, pid_t ancestor) {
   for (size_t at = parent_of(search, index), steps = 0; at < search->snapshot.count && steps < search->snapshot.count; steps += 1) {
     if (search->snapshot.all[at].pid == ancestor) return true;
     at = parent_of(search, at);
@@ -263,8 +245,7 @@ static bool is_below(const struct search *search, size_t index, pid_t ancestor)
 }
 
 /* The soft limit RLIMIT_RTTIME, which everybody may read; 0 where it is not known or unlimited. */
-static uint64_t tag_of(pid_t pid)
-{
+static uint64_t tag_of(pid_t pid) {
   static const char label[] = "Max realtime timeout";
   char path[64], text[4096];
   snprintf(path, sizeof path, "/proc/%ld/limits", (long)pid);
@@ -284,8 +265,7 @@ struct mark_reader {
 static const char mark_name[] = "HOLDFAST_RUN=";
 
 /* True once the part was whole. */
-static bool read_mark(struct mark_reader *reader, char byte)
-{
+static bool read_mark(struct mark_reader *reader, char byte) {
   const size_t name_length = sizeof mark_name - 1;
   const bool inside = reader->name_at == name_length;
   if (inside && (byte == '/' || byte == '\0') && reader->part_at == reader->mark_length) return true;
@@ -301,8 +281,7 @@ static bool read_mark(struct mark_reader *reader, char byte)
   return false;
 }
 
-static bool carries_mark(pid_t pid, const char *mark)
-{
+static bool carries_mark(pid_t pid, const char *mark) {
   if (!mark || mark[0] == '\0') return false;
   char path[64], bytes[16 * 1024];
   snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
@@ -328,16 +307,14 @@ static bool carries_mark(pid_t pid, const char *mark)
    has it any more, so that it is ours while the leader is there, dead or alive, and somebody else's when another process has it. */
 enum group_evidence { GROUP_OURS, GROUP_FOREIGN, GROUP_UNSURE };
 
-static enum group_evidence judge_group(const struct search *search, const struct tree_key *key)
-{
+static enum group_evidence judge_group(const struct search *search, const struct tree_key *key) {
   const struct process *leader = find_in(search->snapshot.all, search->snapshot.count, key->leader);
   if (!leader) return GROUP_UNSURE;
   return leader->start == key->start ? GROUP_OURS : GROUP_FOREIGN;
 }
 
 static bool shows_membership(const struct search *search, const struct tree_key *key, pid_t supervisor, size_t index,
-                             enum group_evidence evidence)
-{
+                             enum group_evidence evidence) {
   const struct process *process = &search->snapshot.all[index];
   if (process->start < key->start) return false;
   if (process->pid == key->leader) return process->start == key->start;
@@ -354,8 +331,7 @@ static bool shows_membership(const struct search *search, const struct tree_key 
 }
 
 /* Takes the living members out of the snapshot, which is over then. */
-static ssize_t take_members(struct search *search, struct process **found)
-{
+static ssize_t take_members(struct search *search, struct process **found) {
   size_t members = 0;
   for (size_t index = 0; index < search->snapshot.count; index += 1) {
     const struct process *process = &search->snapshot.all[index];
@@ -366,8 +342,7 @@ static ssize_t take_members(struct search *search, struct process **found)
   return (ssize_t)members;
 }
 
-ssize_t tree_find(const struct tree_key *key, pid_t supervisor, struct process **found)
-{
+ssize_t tree_find(const struct tree_key *key, pid_t supervisor, struct process **found) {
   struct search search;
   *found = NULL;
   if (!search_begin(&search)) {
@@ -385,8 +360,7 @@ ssize_t tree_find(const struct tree_key *key, pid_t supervisor, struct process *
   return count;
 }
 
-static bool is_known(const pid_t *known, size_t count, pid_t pid)
-{
+static bool is_known(const pid_t *known, size_t count, pid_t pid) {
   size_t from = 0, to = count;
   while (from < to) {
     const size_t middle = from + (to - from) / 2;
@@ -399,8 +373,7 @@ static bool is_known(const pid_t *known, size_t count, pid_t pid)
 
 /* What loses its parent is given to the supervisor in the same step in which the parent dies, at the end of this list: so nobody is
    missed as long as each child is known. An unknown one counts also when it is dead, because it may have had children a moment ago. */
-bool tree_surely_empty(pid_t supervisor, const pid_t *known, size_t count)
-{
+bool tree_surely_empty(pid_t supervisor, const pid_t *known, size_t count) {
   char path[80], text[4096];
   snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)supervisor, (long)supervisor);
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -425,15 +398,13 @@ bool tree_surely_empty(pid_t supervisor, const pid_t *known, size_t count)
   return all_known && (pid == 0 || is_known(known, count, (pid_t)pid));
 }
 
-static bool is_the_same(const struct process *process)
-{
+static bool is_the_same(const struct process *process) {
   struct process now;
   return process_read(process->pid, &now) && now.start == process->start;
 }
 
 /* Through a descriptor that stays with one process: compared after it was opened, it cannot be a stranger's. */
-static bool signal_one(const struct process *process, int signal)
-{
+static bool signal_one(const struct process *process, int signal) {
   const int descriptor = (int)syscall(SYS_pidfd_open, (long)process->pid, 0L);
   if (descriptor >= 0) {
     const bool sent = is_the_same(process) && syscall(SYS_pidfd_send_signal, (long)descriptor, (long)signal, NULL, 0L) == 0;
@@ -448,20 +419,17 @@ static bool signal_one(const struct process *process, int signal)
 }
 
 /* What is stopped acts on a signal only when it goes on; but who asks for a stop must get one. */
-static bool wants_continue(int signal)
-{
+static bool wants_continue(int signal) {
   return signal != 0 && signal != SIGKILL && signal != SIGCONT && signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN && signal != SIGTTOU;
 }
 
-static bool signal_and_continue(const struct process *process, int signal)
-{
+static bool signal_and_continue(const struct process *process, int signal) {
   if (!signal_one(process, signal)) return false;
   if (wants_continue(signal)) signal_one(process, SIGCONT);
   return true;
 }
 
-static bool is_among(const struct process *sorted, size_t count, const struct process *process)
-{
+static bool is_among(const struct process *sorted, size_t count, const struct process *process) {
   const struct process *same = find_in(sorted, count, process->pid);
   return same && same->start == process->start;
 }
@@ -470,8 +438,7 @@ static bool is_among(const struct process *sorted, size_t count, const struct pr
    any other signal that may be what a process starts to clean up. */
 typedef ssize_t finder(const void *what, pid_t pid, struct process **found);
 
-static size_t signal_found(finder *find, const void *what, pid_t pid, int signal, pid_t group)
-{
+static size_t signal_found(finder *find, const void *what, pid_t pid, int signal, pid_t group) {
   struct process *before = NULL;
   ssize_t before_count = 0;
   size_t reached = 0;
@@ -496,20 +463,17 @@ static size_t signal_found(finder *find, const void *what, pid_t pid, int signal
   return reached;
 }
 
-static ssize_t find_run(const void *key, pid_t supervisor, struct process **found)
-{
+static ssize_t find_run(const void *key, pid_t supervisor, struct process **found) {
   return tree_find(key, supervisor, found);
 }
 
-size_t tree_signal(const struct tree_key *key, pid_t supervisor, int signal, bool leader_unreaped)
-{
+size_t tree_signal(const struct tree_key *key, pid_t supervisor, int signal, bool leader_unreaped) {
   struct process leader;
   const bool group_ours = leader_unreaped && process_read(key->leader, &leader) && leader.start == key->start && leader.group == key->leader;
   return signal_found(find_run, key, supervisor, signal, group_ours ? key->leader : 0);
 }
 
-static ssize_t find_descendants(const void *unused, pid_t ancestor, struct process **found)
-{
+static ssize_t find_descendants(const void *unused, pid_t ancestor, struct process **found) {
   (void)unused;
   struct search search;
   *found = NULL;
@@ -529,7 +493,6 @@ static ssize_t find_descendants(const void *unused, pid_t ancestor, struct proce
   return count;
 }
 
-size_t descendants_signal(pid_t ancestor, int signal)
-{
+size_t descendants_signal(pid_t ancestor, int signal) {
   return signal_found(find_descendants, NULL, ancestor, signal, 0);
 }
