@@ -87,6 +87,8 @@ export interface RunRecord {
   readonly usage?: Usage | undefined
   /** What the run was allowed; absent in records that do not say. */
   readonly limits?: { readonly timeoutMs: number; readonly idleTimeoutMs: number | null } | undefined
+  /** The pseudo-terminal that it ran on: the lines of its output are those of the text on it. Absent where there was none. */
+  readonly pty?: { readonly rows: number; readonly columns: number } | undefined
 }
 
 /** Failing means: not a clean end with exit code 0, and not still running. */
