@@ -5,7 +5,8 @@ import { type ScriptedRunning, scriptedRunning, sessionOf } from '../../test/sup
 import { openWorld, type World } from '../../test/support/world.ts'
 import type { Session } from '../core/backend.ts'
 import { failure } from '../core/errors.ts'
-import { type Delivery, type Executed, type ExecuteRequest, type Execution, execute } from './execute.ts'
+import type { Delivery } from './delivery.ts'
+import { type Executed, type ExecuteRequest, type Execution, execute } from './execute.ts'
 import { findPieces, readRange } from './log-reader.ts'
 
 let world: World

@@ -4,6 +4,7 @@ import type { Limits } from '../core/limits.ts'
 import type { Cut, ExitStatus } from '../core/outcome.ts'
 import type { Leftover } from '../core/run.ts'
 import { atDeadline, type Clock, pause, whenIdle } from './clock.ts'
+import { unconfirmed } from './end-facts.ts'
 
 /**
  * How a run ends, exactly once. Everything that can end it (its own exit, a limit, a cancellation, lost contact) offers
@@ -154,7 +155,7 @@ async function kill({ running, limits, clock, hurry }: WatchRequest, notes: stri
     if (clock.now() >= deadline) break
   }
   const left = (await treeOf(running, notes)) ?? []
-  notes.push(`the end of ${left.length > 0 ? `process ${left.map(({ pid }) => pid).join(', ')}` : 'the command'} could not be confirmed after SIGKILL`)
+  notes.push(unconfirmed(left))
   return left
 }
 
