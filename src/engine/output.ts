@@ -1,15 +1,16 @@
-import { closeSync, fstatSync, openSync, readSync, statSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, statSync, unlinkSync, writeSync } from 'node:fs'
 import { errnoOf } from '../core/errors.ts'
 import type { Gap, StreamTotals } from '../core/run.ts'
 import { formatCount } from '../core/text.ts'
 
 /**
- * The log of one stream, on disk as the bytes come. Up to its limit it is the stream, byte for byte. Past half of the
- * limit the tail goes to segments beside it, `LOG.OFFSET.LINES` (offset of its first byte, line feeds before it). There
- * are at most eight, and where that is not enough, the oldest are dropped and seven stay, so that joining them never
- * needs more room than the limit. So what a killed Holdfast leaves can be read too. At the end the segments are put
- * behind the head, with a line of ours in between that states the gap; a file `LOG.joining.OFFSET.BYTES.LINES.MARKER`
- * says so as long as that is not finished. What cannot be joined (a full disk) stays in its segment.
+ * The log of one stream, on disk as the bytes come, in the format of docs/log-format.md; native/log.c writes the same. Up
+ * to its limit it is the stream, byte for byte. Past half of the limit the tail goes to segments beside it,
+ * `LOG.OFFSET.LINES` (offset of its first byte, line feeds before it). There are at most eight, and where that is not
+ * enough, the oldest are dropped and seven stay, so that joining them never needs more room than the limit. So what a
+ * killed Holdfast leaves can be read too. At the end the segments are put behind the head, with a line of ours in between
+ * that states the gap; a file `LOG.joining.OFFSET.BYTES.LINES.MARKER` says so as long as that is not finished. What cannot
+ * be joined (a full disk) stays in its segment. No file is made before the first byte comes.
  */
 export interface LogWriter {
   write(bytes: Uint8Array): void
@@ -76,12 +77,15 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
   let lostFrom: { offset: number; lines: number } | undefined
   let finished: StreamTotals | undefined
   let descriptor = -1
-  try {
-    descriptor = openSync(path, 'w', 0o600)
-  } catch (error) {
-    // A command runs also where its log cannot be made: the totals and the last bytes are kept, and the failure is told.
-    fail(error)
-    lostFrom = { offset: 0, lines: 0 }
+
+  function open(): void {
+    try {
+      descriptor = openSync(path, 'w', 0o600)
+    } catch (error) {
+      // A command runs also where its log cannot be made: the totals and the last bytes are kept, and the failure is told.
+      fail(error)
+      lostFrom = { offset: 0, lines: 0 }
+    }
   }
 
   function fail(error: unknown): void {
@@ -107,7 +111,7 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
   function nextSegment(): Segment | undefined {
     const file = `${path}.${bytes}.${lineFeeds}`
     try {
-      const segment = { path: file, offset: bytes, linesBefore: lineFeeds, descriptor: openSync(file, 'w', 0o600), bytes: 0 }
+      const segment = { path: file, offset: bytes, linesBefore: lineFeeds, descriptor: openSync(file, 'w+', 0o600), bytes: 0 }
       segments.push(segment)
       const allowed = hasGap() || segments.length > segmentCount ? segmentCount - 1 : segmentCount
       while (segments.length > allowed) drop(segments.shift() as Segment)
@@ -179,34 +183,36 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
     const marker = Buffer.from(gapMarker(hole.bytes, hole.lines, hole.offset))
     const atEnd = !hasGap()
     if (atEnd && !joinSegments()) return false
-    if (append(descriptor, marker) < marker.length) return false
+    const size = sizeOf(descriptor)
+    if (append(descriptor, marker) < marker.length) {
+      // Of a line that does not fit nothing stays, so that it is not taken for output.
+      truncate(descriptor, size)
+      return false
+    }
     return atEnd || joinSegments()
   }
 
   function joinSegments(): boolean {
     for (let segment = segments[0]; segment; segment = segments[0]) {
       // A part that was copied before it failed does no harm: whoever reads takes the segment from where it begins.
-      if (!copyFile(segment.path)) return false
+      if (!copy(segment.descriptor)) return false
       drop(segment)
       segments.shift()
     }
     return true
   }
 
-  function copyFile(file: string): boolean {
-    let source = -1
+  function copy(source: number): boolean {
+    const buffer = Buffer.allocUnsafe(256 * 1024)
     try {
-      source = openSync(file, 'r')
-      const buffer = Buffer.allocUnsafe(256 * 1024)
-      for (let read = readSync(source, buffer); read > 0; read = readSync(source, buffer)) {
+      for (let at = 0, read = 0; ; at += read) {
+        read = readSync(source, buffer, 0, buffer.length, at)
+        if (read === 0) return true
         if (append(descriptor, buffer.subarray(0, read)) < read) return false
       }
-      return true
     } catch (error) {
       fail(error)
       return false
-    } finally {
-      if (source !== -1) closeSync(source)
     }
   }
 
@@ -221,6 +227,7 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
 
   function close(): StreamTotals {
     const known = totals()
+    if (bytes === 0) return known
     if (descriptor === -1 || isGone()) {
       failed ??= 'ENOENT'
       return { ...known, droppedBytes: bytes, gap: bytes > 0 ? { ...toGap(0, bytes, lineFeeds), markerBytes: 0 } : null }
@@ -238,6 +245,7 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
     write(chunk) {
       if (finished || chunk.length === 0) return
       remember(chunk)
+      if (bytes === 0) open()
       for (let rest = chunk; rest.length > 0; ) {
         // A disk that refused once would leave holes in the middle: from then on bytes are counted, not kept.
         const taken = failed ? rest.length : skip(rest) || keep(rest)
@@ -272,6 +280,14 @@ function drop(segment: Segment): void {
 
 function sizeOf(descriptor: number): number {
   return fstatSync(descriptor).size
+}
+
+function truncate(descriptor: number, size: number): void {
+  try {
+    ftruncateSync(descriptor, size)
+  } catch {
+    // A device has no size.
+  }
 }
 
 function writeEmpty(path: string): void {
