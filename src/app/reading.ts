@@ -8,6 +8,7 @@ import { findPieces, type LogPiece, readBlocks, readRange } from '../engine/log-
 import type { Masker } from '../engine/redact.ts'
 import type { OutputInput, OutputLine, OutputResult } from './api.ts'
 import type { AppContext } from './context.ts'
+import { prepareText, type StreamText, textOf } from './screen-text.ts'
 
 const defaultAnswerBytes = 32 * 1024
 /** A longer line is shown with its middle left out. */
@@ -35,8 +36,9 @@ export function parseSpan(field: string, text: string, total: number, first: 0 |
 }
 
 /** The part of a run's output that was asked for, as it may be shown. */
-export function readOutput(context: AppContext, record: RunRecord, input: OutputInput): OutputResult {
+export async function readOutput(context: AppContext, record: RunRecord, input: OutputInput): Promise<OutputResult> {
   const folder = context.records.folder(record.id)
+  if (input.bytes === undefined) await prepareText(folder, record)
   const masker = context.masking.forRun(folder)
   const streams = input.stream === undefined || input.stream === 'all' ? streamNames : [input.stream]
   for (const stream of streams)
@@ -53,7 +55,9 @@ export function readOutput(context: AppContext, record: RunRecord, input: Output
     const pieces = piecesOf(context, record, stream)
     if (record[stream].bytes > 0 && pieces.length === 0 && record.state !== 'running') throw failure('output_missing', { run: record.id, stream })
     const source =
-      input.bytes === undefined ? selectLines(record, stream, pieces, input.lines, masker) : selectBytes(record, stream, pieces, input.bytes, masker)
+      input.bytes === undefined
+        ? selectLines(stream, textOf(folder, record, stream), input.lines, masker)
+        : selectBytes(record, stream, pieces, input.bytes, masker)
     for (const line of matching ? matching(source) : source) {
       const text = clampLine(line.text, maxLineBytes)
       const size = byteLength(text) + 1
@@ -105,8 +109,9 @@ export function piecesOf(context: AppContext, record: RunRecord, stream: StreamN
   return findPieces(context.records.folder(record.id)[stream], logTotals(record, stream))
 }
 
-function* selectLines(record: RunRecord, stream: StreamName, pieces: readonly LogPiece[], lines: string | undefined, masker: Masker): Generator<OutputLine> {
-  const span = lines === undefined ? { from: 1, to: Number.POSITIVE_INFINITY } : parseSpan('lines', lines, record[stream].lines, 1)
+function* selectLines(stream: StreamName, { pieces, lines: total, note }: StreamText, lines: string | undefined, masker: Masker): Generator<OutputLine> {
+  const span = lines === undefined ? { from: 1, to: Number.POSITIVE_INFINITY } : parseSpan('lines', lines, total, 1)
+  if (note !== null) yield { stream, line: 0, text: `[holdfast: ${note}]` }
   let expected = 1
   let last = 0
   for (const block of readBlocks(pieces, span.from)) {

@@ -3,10 +3,11 @@ import { logTotals, type RunRecord, type StreamTotals } from '../core/run.ts'
 import { splitLines } from '../core/text.ts'
 import { digestRun } from '../digest/digest.ts'
 import type { LogStream } from '../digest/log.ts'
-import { readSections, type TextSection } from '../engine/log-reader.ts'
+import { readSections, sectionsOf, type TextSection } from '../engine/log-reader.ts'
 import type { RunResult, StreamResult } from './api.ts'
 import type { ActiveRun, AppContext, EndedRun } from './context.ts'
 import type { RunFolder } from './run-folder.ts'
+import { prepareText, textOf } from './screen-text.ts'
 
 /** How much of each log a digest is made from; of a longer log its beginning and its end are read. */
 const digestReadBytes = 8 * 1024 * 1024
@@ -19,9 +20,22 @@ export function roomFor(context: AppContext, budget: number | undefined): number
   return Math.max(0, (budget ?? context.settings.digestBudget) - 1)
 }
 
-export function toResult(context: AppContext, record: RunRecord, budget: number | undefined, warnings: readonly string[] = [], held?: Held): RunResult {
+export async function toResult(
+  context: AppContext,
+  record: RunRecord,
+  budget: number | undefined,
+  warnings: readonly string[] = [],
+  held?: Held,
+): Promise<RunResult> {
+  await prepareText(context.records.folder(record.id), record)
+  return toResultNow(context, record, budget, warnings, held)
+}
+
+/** The same at once: the text on a pseudo-terminal is as it was last asked for. */
+export function toResultNow(context: AppContext, record: RunRecord, budget: number | undefined, warnings: readonly string[] = [], held?: Held): RunResult {
   const folder = context.records.folder(record.id)
-  const shown = { ...record, warnings: [...record.warnings, ...warnings] }
+  const { note } = textOf(folder, record, 'stdout')
+  const shown = { ...record, warnings: [...record.warnings, ...warnings, ...(note === null ? [] : [note])] }
   const streams = digestStreams(folder, shown, held ?? { masker: context.masking.forRun(folder) })
   return {
     id: record.id,
@@ -51,6 +65,7 @@ function toStream(folder: RunFolder, stream: StreamName, totals: StreamTotals): 
 }
 
 function digestStreams(folder: RunFolder, record: RunRecord, { masker, unsaved }: Held): LogStream[] {
+  if (record.pty) return [terminalStream(folder, record, masker)]
   return streamNames.map((name) => {
     const totals = record[name]
     const known = logTotals(record, name)
@@ -63,6 +78,14 @@ function digestStreams(folder: RunFolder, record: RunRecord, { masker, unsaved }
       droppedBytes: totals.droppedBytes,
     }
   })
+}
+
+/** All that is printed on a pseudo-terminal is one stream. */
+function terminalStream(folder: RunFolder, record: RunRecord, masker: Held['masker']): LogStream {
+  const { bytes, droppedBytes } = record.stdout
+  const { pieces, lines } = textOf(folder, record, 'stdout')
+  const sections = sectionsOf(pieces, digestReadBytes).map(({ firstLine, text }) => ({ firstLine, text: masker.mask(text) }))
+  return { name: 'stdout', onTerminal: true, sections, bytes, lines, droppedBytes }
 }
 
 /** The end of a stream that is not in its log, where what is missing reaches to that end. */

@@ -10,6 +10,8 @@ export interface RunFolder {
   readonly process: string
   readonly stdout: string
   readonly stderr: string
+  /** The text on the pseudo-terminal of the run; see screen-text. */
+  readonly screen: string
   /** A request to stop the run, written by another process: the name of a signal. */
   readonly stop: string
   /** Secret values that occur in the logs, so that they are masked also where their variables are not known. */
@@ -28,6 +30,7 @@ export function runFolder(runs: string, id: string): RunFolder {
     process: join(path, 'process.json'),
     stdout: join(path, 'stdout.log'),
     stderr: join(path, 'stderr.log'),
+    screen: join(path, 'screen.txt'),
     stop: join(path, 'stop'),
     masked: join(path, 'masked.json'),
     errors: join(path, 'holder.log'),

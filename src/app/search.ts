@@ -2,14 +2,15 @@ import { performance } from 'node:perf_hooks'
 import { streamNames } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import { compileRegex, excerpt, excerptAt, matchLine, parseQuery, type Query, queryTokens, tokensOf } from '../core/query.ts'
-import { isFailing, logTotals, type RunRecord } from '../core/run.ts'
+import { isFailing, type RunRecord } from '../core/run.ts'
 import { cleanLine, formatCount, stripControls } from '../core/text.ts'
 import { boundRegex } from '../engine/bounded-regex.ts'
-import { readBlocks, readSections } from '../engine/log-reader.ts'
+import { readBlocks, sectionsOf } from '../engine/log-reader.ts'
 import type { SearchHit, SearchInput, SearchResult } from './api.ts'
 import { checkLimit } from './check-limit.ts'
 import type { AppContext } from './context.ts'
-import { piecesOf, slowRegex } from './reading.ts'
+import { slowRegex } from './reading.ts'
+import { prepareText, textOf } from './screen-text.ts'
 
 const defaultHits = 20
 const maxHits = 200
@@ -51,6 +52,7 @@ export async function searchRuns(context: AppContext, input: SearchInput): Promi
     if (done || (looked >= 50 && found.filter(({ score }) => score >= full).length >= limit * 5)) break
     // A long search lets others of this process have their turn.
     if (looked % 8 === 7) await new Promise((resolve) => setImmediate(resolve))
+    await prepareText(context.records.folder(record.id), record)
     bytes += read(record, looked)
     looked += 1
   }
@@ -154,13 +156,14 @@ function readRun(
   matcher: Matcher,
   take: (texts: readonly string[], hit: (at: number) => Pick<Found, 'ref' | 'stream' | 'line'>) => void,
 ): number {
-  const masker = context.masking.forRun(context.records.folder(record.id))
+  const folder = context.records.folder(record.id)
+  const masker = context.masking.forRun(folder)
   const described = describing.map((field) => (record[field] ?? '').replace(/\s+/g, ' ').trim())
   take(described, (at) => ({ ref: record.id, stream: describing[at] as (typeof describing)[number], line: null }))
   let bytes = 0
   for (const stream of streamNames) {
     if (record[stream].bytes === 0 && record.state !== 'running') continue
-    for (const block of readBlocks(piecesOf(context, record, stream))) {
+    for (const block of readBlocks(textOf(folder, record, stream).pieces)) {
       bytes += block.text.length
       if (!matcher.mayBeIn(block.text)) continue
       const lines = masker
@@ -241,11 +244,12 @@ async function indexRun(context: AppContext, record: RunRecord): Promise<void> {
   const masker = context.masking.forRun(folder)
   const texts = [record.command, record.purpose ?? '']
   let whole = true
+  await prepareText(folder, record)
   for (const stream of streamNames) {
     const totals = record[stream]
     if (totals.bytes === 0) continue
     if (totals.bytes > indexBytes) whole = false
-    for (const { text } of readSections(folder[stream], logTotals(record, stream), indexBytes)) texts.push(stripControls(masker.mask(text)))
+    for (const { text } of sectionsOf(textOf(folder, record, stream).pieces, indexBytes)) texts.push(stripControls(masker.mask(text)))
   }
   await context.records.index(record.id, tokensOf(texts.join('\n')), whole)
 }

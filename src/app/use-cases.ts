@@ -14,7 +14,7 @@ import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { makeHome, tryHome } from './home.ts'
 import { readOutput } from './reading.ts'
-import { roomFor, toResult } from './results.ts'
+import { roomFor, toResult, toResultNow } from './results.ts'
 import { newRunId } from './run-id.ts'
 import { indexPending, indexRuns, searchRuns } from './search.ts'
 import { resumeFrom, takeSnapshot } from './snapshots.ts'
@@ -85,7 +85,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       throw error
     })
     indexWhenOver(run)
-    call.onBegin?.(toResult(context, run.current(), input.budget, [], run))
+    call.onBegin?.(toResultNow(context, run.current(), input.budget, [], run))
     const result = await answerWithin(run, input.waitMs, input.budget)
     // Once answered, the run belongs to nobody's request any more.
     stopCanceling()
@@ -102,7 +102,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     tryHome(context.home, context.homePlace)
     const id = await holdElsewhere(context, input)
     const record = await context.records.require(id)
-    call.onBegin?.(toResult(context, record, input.budget))
+    call.onBegin?.(toResultNow(context, record, input.budget))
     const waited = await awaitEnd(context, record, input.waitMs ?? 0, call.signal)
     return toResult(context, measured(waited), input.budget, context.home.warnings)
   }

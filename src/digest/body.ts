@@ -47,7 +47,7 @@ function describeTotals(streams: readonly LogStream[]): string {
 function describeStream(stream: LogStream): string {
   if (stream.bytes === 0) return `${stream.name} empty`
   const dropped = stream.droppedBytes > 0 ? `, of which ${plural(stream.droppedBytes, 'byte')} in the middle were not kept` : ''
-  return `${stream.name} ${plural(stream.bytes, 'byte')}, ${plural(stream.lines, 'line')}${dropped}`
+  return `${stream.name} ${plural(stream.bytes, 'byte')}, ${plural(stream.lines, 'line')}${stream.onTerminal ? ' on the terminal' : ''}${dropped}`
 }
 
 /** More raw text than this many times the budget cannot be meant to be shown whole, however much of it is frames or colour. */

@@ -12,6 +12,8 @@ export interface LogSection {
 /** One stream of a run as far as it is at hand. */
 export interface LogStream {
   readonly name: 'stdout' | 'stderr'
+  /** The text is what stands on a terminal: its lines are not those of the bytes. */
+  readonly onTerminal?: boolean | undefined
   /** In order; between two of them something is missing. */
   readonly sections: readonly LogSection[]
   /** Exact totals of what was printed, at hand or not. */

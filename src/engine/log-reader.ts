@@ -223,7 +223,11 @@ export interface TextSection {
  * `maxBytes` in all, cut at line ends where there are any.
  */
 export function readSections(path: string, totals: StreamTotals | undefined, maxBytes: number): TextSection[] {
-  const pieces = findPieces(path, totals)
+  return sectionsOf(findPieces(path, totals), maxBytes)
+}
+
+/** The same of a log that was found already. */
+export function sectionsOf(pieces: readonly LogPiece[], maxBytes: number): TextSection[] {
   const stretches = findStretches(pieces)
   const first = stretches[0]
   const last = stretches.at(-1)
