@@ -1,0 +1,72 @@
+/* The faults of fault.h. The file that HOLDFAST_FAULT_FILE names holds one line, `POINT COUNT SIGNAL`: when that point is passed for
+   the COUNTth time, the process sends itself the signal. The file is looked at anew at each pass, so that a test can arm a supervisor
+   that runs already. Just before the signal the file is replaced by one with `.hit` behind its name that says `POINT NUMBER PID`. */
+#include "fault.h"
+
+#ifdef HOLDFAST_FAULTS
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct armed {
+  char point[64];
+  unsigned count;
+  int signal;
+};
+
+static int read_armed(const char *path, struct armed *armed) {
+  char text[128];
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  if (length <= 0) return 0;
+  text[length] = 0;
+  return sscanf(text, "%63s %u %d", armed->point, &armed->count, &armed->signal) == 3;
+}
+
+static void tell(const char *path, const char *point, uint64_t number) {
+  char hit[4096], draft[4096], text[160];
+  if (snprintf(hit, sizeof hit, "%s.hit", path) >= (int)sizeof hit) return;
+  if (snprintf(draft, sizeof draft, "%s.draft", path) >= (int)sizeof draft) return;
+  const int length = snprintf(text, sizeof text, "%s %" PRIu64 " %ld\n", point, number, (long)getpid());
+  const int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  const ssize_t written = write(file, text, (size_t)length);
+  close(file);
+  if (written == length && rename(draft, hit) == 0) unlink(path);
+}
+
+void fault_pass(const char *point, uint64_t number) {
+  static char passing[64];
+  static unsigned passed;
+  const int before = errno;
+  const char *path = getenv("HOLDFAST_FAULT_FILE");
+  struct armed armed;
+  if (path && read_armed(path, &armed) && strcmp(armed.point, point) == 0) {
+    if (strcmp(passing, point) != 0) {
+      snprintf(passing, sizeof passing, "%s", point);
+      passed = 0;
+    }
+    passed += 1;
+    if (passed == armed.count) {
+      passed = 0;
+      tell(path, point, number);
+      kill(getpid(), armed.signal);
+    }
+  }
+  errno = before;
+}
+
+#else
+
+/* A file of C must not be empty. */
+typedef int fault_nothing;
+
+#endif
