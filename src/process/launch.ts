@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import type { ProcessIdentity } from '../core/run.ts'
+import { firstLineOf } from './first-line.ts'
 import { identifyChild } from './identity.ts'
 import { type OpenPipe, openInputPipe, openOutputPipe } from './pipes.ts'
 
@@ -119,28 +120,7 @@ export function launchDetached(request: {
   const child = spawn(program, args, { cwd: request.cwd, env: request.env, detached: true, stdio: ['pipe', 'pipe', errors] })
   closeSync(errors)
   const stdin = child.stdin as Writable
-  const stdout = child.stdout as Readable
-  return new Promise<string>((resolve, reject) => {
-    let text = ''
-    const timer = setTimeout(() => settle(new Error(`no answer within ${request.timeoutMs} ms`)), request.timeoutMs)
-    const settle = (result: string | Error): void => {
-      clearTimeout(timer)
-      stdout.destroy()
-      stdin.destroy()
-      child.unref()
-      if (typeof result === 'string') resolve(result)
-      else reject(result)
-    }
-    child.once('error', settle)
-    // Not `exit`: what it wrote just before its end may still be in the pipe then.
-    child.once('close', (code, signal) => settle(new Error(`it ended at once (${signal ?? `exit ${code}`})`)))
-    stdout.setEncoding('utf8')
-    stdout.on('data', (chunk: string) => {
-      text += chunk
-      const end = text.indexOf('\n')
-      if (end !== -1) settle(text.slice(0, end))
-    })
-    stdin.on('error', () => {})
-    stdin.end(request.input)
-  })
+  stdin.on('error', () => {})
+  stdin.end(request.input)
+  return firstLineOf(child, request.timeoutMs).finally(() => stdin.destroy())
 }

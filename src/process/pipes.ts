@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
+import { closeSync, constants, existsSync, lstatSync, openSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { errnoOf } from '../core/errors.ts'
+import { refusePrivateFolder, temporaryFolder } from './private-folder.ts'
 
 /**
  * Real pipes for commands. Node gives its children sockets, and a socket cannot be opened again by its name, so
@@ -28,21 +28,9 @@ let folder: string | undefined | false
 /** The private folder of the batches, or undefined where there can be none. */
 function pipeFolder(): string | undefined {
   if (folder !== undefined) return folder || undefined
-  const uid = process.getuid?.() ?? 0
-  const path = join(tmpdir(), `holdfast-${uid}`)
-  folder = false
-  try {
-    mkdirSync(path, { mode: 0o700 })
-  } catch {
-    // It is there already, or cannot be made; the check below decides.
-  }
-  try {
-    const stat = lstatSync(path)
-    // A folder that somebody else could have prepared is not used: who can swap a pipe can read the output.
-    if (stat.isDirectory() && stat.uid === uid && (stat.mode & 0o077) === 0) folder = path
-  } catch {
-    // Sockets serve instead.
-  }
+  const path = temporaryFolder()
+  // Where it cannot be used, sockets serve instead.
+  folder = refusePrivateFolder(path) === undefined ? path : false
   return folder || undefined
 }
 

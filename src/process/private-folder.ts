@@ -1,0 +1,29 @@
+import { lstatSync, mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { messageOf } from '../core/errors.ts'
+
+/** Where this user keeps what only lives as long as the machine, below a folder for temporary files. */
+export function temporaryFolder(parent: string = tmpdir()): string {
+  return join(parent, `holdfast-${process.getuid?.() ?? 0}`)
+}
+
+/**
+ * Makes a folder that is for this user alone, where it is not there. Undefined when it can be used; else why not. A folder that
+ * somebody else could have prepared is not used: who can swap what is in it can read output and give commands.
+ */
+export function refusePrivateFolder(path: string): string | undefined {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch {
+    // It is there already, or cannot be made; the look below decides.
+  }
+  try {
+    const stat = lstatSync(path)
+    if (!stat.isDirectory()) return `${path} is not a folder of its own`
+    if (stat.uid !== (process.getuid?.() ?? 0)) return `${path} belongs to somebody else`
+    return (stat.mode & 0o077) === 0 ? undefined : `${path} is open to others`
+  } catch (error) {
+    return messageOf(error)
+  }
+}
