@@ -1,0 +1,319 @@
+import { connect, type Socket } from 'node:net'
+import type { StreamName } from '../core/command.ts'
+import { errnoOf, failure, HoldfastError, messageOf } from '../core/errors.ts'
+import type { ProcessIdentity } from '../core/run.ts'
+import { readWelcome, type WelcomeAnswer } from './answers.ts'
+import { answers, type Frame, FrameReader, FrameWriter, requests } from './frames.ts'
+
+/** One request and what may come of it. */
+export interface Exchange<T> {
+  /** As an error names it. */
+  readonly request: string
+  /** Begins the frame with this tag and adds its fields. */
+  write(writer: FrameWriter, tag: number): unknown
+  /** Undefined where the frame is no answer to this request: then the connection is given up. Throws what the request is to reject with. */
+  read(frame: Frame): T | undefined
+  /** What an ERROR with this code means; undefined: an error. */
+  refused?(code: string): T | HoldfastError | undefined
+  /** What to reject with where the request does not fit into a frame. */
+  tooLarge?(): HoldfastError
+}
+
+/** What is told of a run, in order. */
+export interface RunListener {
+  readonly id: string
+  onOutput(stream: StreamName, offset: number, bytes: Buffer): void
+  /** `text` is the end record. The last word about the run. */
+  onEnd(text: string): void
+  onLost(error: HoldfastError): void
+}
+
+interface Waiting {
+  readonly exchange: Exchange<unknown>
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+const protocolVersion = 1
+/** Larger than the largest frame of output, so that most frames are read where they arrive. */
+const readBytes = 256 * 1024
+const closeMs = 1_000
+
+/**
+ * One connection to a supervisor, for any number of runs and requests at once. It keeps the process alive while an answer or an
+ * end is waited for, and not otherwise. When contact is lost, everything that waits is told so, once.
+ */
+export class Connection {
+  /** The path of the socket. */
+  readonly path: string
+  supervisor: ProcessIdentity = { pid: 0, startTime: '' }
+  /** The same for the same program. */
+  build = ''
+  /** What the other side said of this connection before it closed it. */
+  farewell: string | undefined
+  readonly #socket: Socket
+  readonly #writer = new FrameWriter()
+  readonly #reader = new FrameReader((frame) => {
+    if (!this.#receive(frame)) this.#lose('what it sent is no answer of the protocol')
+  })
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #runs = new Map<string, RunListener>()
+  #tag = 0
+  #isFlushDue = false
+  #isHeld = true
+  /** Why nothing can be asked any more. */
+  #over: HoldfastError | undefined
+
+  /** Whoever makes the socket has it hand what it reads to `read`. */
+  constructor(path: string, socket: Socket) {
+    this.path = path
+    this.#socket = socket
+    socket.on('error', (error) => this.#lose(messageOf(error), error))
+    socket.on('close', () => this.#lose(this.farewell ?? 'it closed the connection'))
+  }
+
+  get open(): boolean {
+    return this.#over === undefined
+  }
+
+  read(piece: Buffer): void {
+    const state = this.#reader.push(piece)
+    if (state === 'too_large' || state === 'bad_header') this.#lose('what it sent is no frame of the protocol')
+  }
+
+  /** One answer to one request. */
+  ask<T>(exchange: Exchange<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => void this.send(exchange, resolve, reject))
+  }
+
+  /** Like `ask`, for those who may stop waiting: gives what `forget` takes. */
+  send<T>(exchange: Exchange<T>, resolve: (value: T) => void, reject: (error: unknown) => void): number {
+    if (this.#over) {
+      reject(this.#over)
+      return 0
+    }
+    do this.#tag = (this.#tag + 1) >>> 0 || 1
+    while (this.#waiting.has(this.#tag))
+    const tag = this.#tag
+    exchange.write(this.#writer, tag)
+    if (!this.#writer.end()) {
+      reject(exchange.tooLarge?.() ?? failure('supervisor_refused', { request: exchange.request, answer: 'too_large', why: '' }))
+      return 0
+    }
+    this.#waiting.set(tag, { exchange, resolve, reject } as Waiting)
+    this.#flushSoon()
+    this.#holdOrLetGo()
+    return tag
+  }
+
+  /** The answer is not waited for any more. */
+  forget(tag: number): void {
+    if (this.#waiting.delete(tag)) this.#holdOrLetGo()
+  }
+
+  /** Sends a request whose answer nobody needs. Without effect where contact is lost. */
+  tell(write: (writer: FrameWriter) => unknown): void {
+    if (this.#over) return
+    write(this.#writer)
+    if (this.#writer.end()) this.#flushSoon()
+  }
+
+  isListening(run: string): boolean {
+    return this.#runs.has(run)
+  }
+
+  listen(listener: RunListener): void {
+    this.#runs.set(listener.id, listener)
+    this.#holdOrLetGo()
+  }
+
+  unlisten(listener: RunListener): void {
+    if (this.#runs.get(listener.id) === listener && this.#runs.delete(listener.id)) this.#holdOrLetGo()
+  }
+
+  async close(): Promise<void> {
+    this.#flush()
+    this.#end(failure('closed', {}))
+    if (this.#socket.destroyed) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => this.#socket.destroy(), closeMs)
+      this.#socket.once('close', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+      this.#socket.destroySoon()
+    })
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushDue) return
+    this.#isFlushDue = true
+    // What is asked for in one turn goes out in one write.
+    process.nextTick(() => this.#flush())
+  }
+
+  #flush(): void {
+    this.#isFlushDue = false
+    const bytes = this.#writer.take()
+    if (bytes && !this.#over) this.#socket.write(bytes)
+  }
+
+  #holdOrLetGo(): void {
+    const isNeeded = this.#waiting.size > 0 || this.#runs.size > 0
+    if (isNeeded === this.#isHeld) return
+    this.#isHeld = isNeeded
+    if (isNeeded) this.#socket.ref()
+    else this.#socket.unref()
+  }
+
+  /** False where the frame is nothing that a supervisor says. */
+  #receive(frame: Frame): boolean {
+    if (frame.type === answers.output) return this.#receiveOutput(frame)
+    if (frame.type === answers.ended) return this.#receiveEnd(frame)
+    const waiting = this.#waiting.get(frame.tag)
+    if (frame.type === answers.error) return this.#receiveError(frame, waiting)
+    // It was forgotten meanwhile, or is the answer to what nobody needs to know.
+    if (!waiting) return true
+    let value: unknown
+    try {
+      value = waiting.exchange.read(frame)
+    } catch (error) {
+      this.#answered(frame.tag, () => waiting.reject(error))
+      return true
+    }
+    if (value === undefined || frame.malformed) return false
+    this.#answered(frame.tag, () => waiting.resolve(value as never))
+    return true
+  }
+
+  #answered(tag: number, settle: () => void): void {
+    this.#waiting.delete(tag)
+    settle()
+    this.#holdOrLetGo()
+  }
+
+  #receiveOutput(frame: Frame): boolean {
+    let run = ''
+    let stream: number | undefined
+    let offset: number | undefined
+    let bytes: Buffer | undefined
+    while (frame.next()) {
+      if (frame.key === 1) run = frame.text()
+      else if (frame.key === 2) stream = frame.number()
+      else if (frame.key === 3) offset = frame.number()
+      else if (frame.key === 4) bytes = frame.bytes()
+    }
+    if (frame.malformed || (stream !== 1 && stream !== 2) || offset === undefined || !bytes) return false
+    this.#runs.get(run)?.onOutput(stream === 1 ? 'stdout' : 'stderr', offset, bytes)
+    return true
+  }
+
+  #receiveEnd(frame: Frame): boolean {
+    let run = ''
+    let record: string | undefined
+    while (frame.next()) {
+      if (frame.key === 1) run = frame.text()
+      else if (frame.key === 2) record = frame.text()
+    }
+    if (frame.malformed || record === undefined) return false
+    const listener = this.#runs.get(run)
+    if (listener) {
+      this.#runs.delete(run)
+      listener.onEnd(record)
+      this.#holdOrLetGo()
+    }
+    return true
+  }
+
+  #receiveError(frame: Frame, waiting: Waiting | undefined): boolean {
+    let code = ''
+    let message = ''
+    let field = ''
+    while (frame.next()) {
+      if (frame.key === 1) code = frame.text()
+      else if (frame.key === 2) message = frame.text()
+      else if (frame.key === 3) field = frame.text()
+    }
+    if (frame.malformed || code === '') return false
+    const why = [message, field && `field ${field}`].filter(Boolean).join(', ')
+    if (waiting) {
+      const meaning = waiting.exchange.refused?.(code)
+      this.#answered(frame.tag, () => {
+        if (meaning !== undefined && !(meaning instanceof HoldfastError)) waiting.resolve(meaning as never)
+        else waiting.reject(meaning ?? failure('supervisor_refused', { request: waiting.exchange.request, answer: code, why }))
+      })
+    }
+    // Without a request it is about the connection, which is closed next.
+    else if (frame.tag === 0) this.farewell = `${code}${why && ` (${why})`}`
+    return true
+  }
+
+  #lose(why: string, cause?: unknown): void {
+    this.#end(failure('supervisor_lost', { why }, cause))
+    this.#socket.destroy()
+  }
+
+  /** Tells everybody who waits, once. */
+  #end(error: HoldfastError): void {
+    if (this.#over) return
+    this.#over = error
+    this.#reader.stop()
+    const waiting = [...this.#waiting.values()]
+    const runs = [...this.#runs.values()]
+    this.#waiting.clear()
+    this.#runs.clear()
+    for (const { reject } of waiting) reject(error)
+    for (const run of runs) run.onLost(error)
+  }
+}
+
+/** What is at a path: nobody who serves, somebody who has no time right now, or a connection. */
+export type Reached = 'nobody' | 'busy' | Connection
+
+const nobody = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'])
+
+/** Connects to a supervisor and greets it. Rejects where something is there that cannot be used, or does not answer in time. */
+export async function openConnection(path: string, timeoutMs: number): Promise<Reached> {
+  let connection: Connection | undefined
+  const socket = connect({
+    path,
+    onread: {
+      buffer: Buffer.allocUnsafeSlow(readBytes),
+      callback: (length, bytes) => {
+        connection?.read((bytes as Buffer).subarray(0, length))
+        return true
+      },
+    },
+  })
+  connection = new Connection(path, socket)
+  const timer = setTimeout(() => socket.destroy(new Error(`it did not answer within ${timeoutMs} ms`)), timeoutMs)
+  try {
+    const welcome = await connection.ask(hello)
+    connection.supervisor = { pid: welcome.pid, startTime: welcome.startTime }
+    connection.build = welcome.build
+    return connection
+  } catch (error) {
+    const cause = (error as Error).cause
+    const errno = errnoOf(cause)
+    if (errno === 'EAGAIN') return 'busy'
+    // Closed without a word: it was just ending.
+    if (errno ? nobody.has(errno) : isLost(error) && !cause && !connection.farewell) return 'nobody'
+    throw failure('supervisor_unavailable', { why: `${path}: ${connection.farewell ?? messageOf(cause ?? error)}` }, error)
+  } finally {
+    clearTimeout(timer)
+    if (!connection.supervisor.pid) socket.destroy()
+  }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof HoldfastError && error.details.reason === 'supervisor_lost'
+}
+
+const hello: Exchange<WelcomeAnswer> = {
+  request: 'HELLO',
+  write: (writer, tag) => writer.begin(requests.hello, tag).number(1, protocolVersion).number(2, protocolVersion),
+  read(frame) {
+    const welcome = readWelcome(frame)
+    return welcome?.version === protocolVersion ? welcome : undefined
+  },
+}
