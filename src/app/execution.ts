@@ -136,7 +136,7 @@ export function createExecutions(context: AppContext): Executions {
     const execution = await execute({
       session: place,
       plan: { ...prepared.plan, command },
-      logs: { stdout: folder.stdout, stderr: folder.stderr, maxBytes: prepared.plan.limits.maxOutputBytes },
+      logs: { stdout: folder.stdout, stderr: folder.stderr, order: folder.order, maxBytes: prepared.plan.limits.maxOutputBytes },
       signal: controller.signal,
       hurry: hurryThis.signal,
       onOutput: call.onOutput,

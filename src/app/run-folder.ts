@@ -10,6 +10,8 @@ export interface RunFolder {
   readonly process: string
   readonly stdout: string
   readonly stderr: string
+  /** In which order the bytes of both came; only where both streams had some. */
+  readonly order: string
   /** The text on the pseudo-terminal of the run; see screen-text. */
   readonly screen: string
   /** A request to stop the run, written by another process: the name of a signal. */
@@ -30,6 +32,7 @@ export function runFolder(runs: string, id: string): RunFolder {
     process: join(path, 'process.json'),
     stdout: join(path, 'stdout.log'),
     stderr: join(path, 'stderr.log'),
+    order: join(path, 'order.log'),
     screen: join(path, 'screen.txt'),
     stop: join(path, 'stop'),
     masked: join(path, 'masked.json'),
@@ -41,11 +44,19 @@ export function makeRunFolder(folder: RunFolder): void {
   mkdirSync(folder.path, { recursive: true, mode: 0o700 })
 }
 
+/**
+ * The first record of a run, in a folder that was just made. A part of it is all that can be left by whoever is killed here, and of a
+ * run that has not begun.
+ */
+export function createRecord(folder: RunFolder, record: RunRecord): void {
+  writeFileSync(folder.record, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx' })
+}
+
 /** Replaces the record in one step: a reader sees the old one or the new one, never a part. */
 export function writeRecord(folder: RunFolder, record: RunRecord): void {
   const temporary = join(folder.path, `.run.json.${process.pid}`)
   try {
-    writeFileSync(temporary, `${JSON.stringify(record, null, 1)}\n`, { mode: 0o600 })
+    writeFileSync(temporary, `${JSON.stringify(record)}\n`, { mode: 0o600 })
     renameSync(temporary, folder.record)
   } catch (error) {
     rmSync(temporary, { force: true })

@@ -49,6 +49,8 @@ export interface LogPlan {
   /** Absolute paths, in a folder that exists. */
   readonly stdout: string
   readonly stderr: string
+  /** Where the order of arrival of both streams goes; absent: nowhere. */
+  readonly order?: string | undefined
   readonly maxBytes: number
 }
 

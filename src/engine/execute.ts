@@ -7,6 +7,7 @@ import { type Clock, pause, systemClock } from './clock.ts'
 import { createDelivery, type Listeners } from './delivery.ts'
 import { logFailure } from './end-facts.ts'
 import { feed } from './feed.ts'
+import { openOrderWriter } from './order.ts'
 import { type LogWriter, openLogWriter } from './output.ts'
 import { watch } from './settle.ts'
 
@@ -58,6 +59,7 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
   if (signal?.aborted) throw failure('canceled_before_start', {})
   const startedAt = clock.now()
   const writers = { stdout: openLogWriter(logs.stdout, logs.maxBytes), stderr: openLogWriter(logs.stderr, logs.maxBytes) }
+  const order = logs.order === undefined ? undefined : openOrderWriter(logs.order, clock)
   const running = await session.start(plan.command, logs).catch((error: unknown) => {
     for (const stream of streamNames) writers[stream].finish()
     throw error
@@ -78,6 +80,7 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
       for await (const { stream, offset, bytes } of running.output) {
         // Recorded first, then delivered: a listener cannot cost a byte.
         writers[stream].write(bytes)
+        order?.add(stream, bytes.length)
         latest = stream
         watching.touch()
         if (!watching.cut()) deliver.push(stream, bytes, offset)
@@ -100,6 +103,7 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
     if (!watching.cut()) deliver.end()
     const stdout = writers.stdout.finish()
     const stderr = writers.stderr.finish()
+    order?.finish()
     return {
       state: 'ended',
       outcome: toOutcome(ending.cut, ending.status),
