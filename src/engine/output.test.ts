@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Random, random } from '../../test/support/random.ts'
+import { chunksOf, expectExact, lineCount, someText } from '../../test/support/logs.ts'
+import { random } from '../../test/support/random.ts'
 import { openWorld, type World } from '../../test/support/world.ts'
-import type { StreamTotals } from '../core/run.ts'
-import { findPieces, measureLog, readBlocks, readRange } from './log-reader.ts'
-import { countLineFeeds, gapMarker, openLogWriter } from './output.ts'
+import { findPieces, measureLog, readBlocks } from './log-reader.ts'
+import { gapMarker, openLogWriter } from './output.ts'
 
 // What the writer does to the disk goes through here, so that a test can look after every single step, and can be a full disk.
 const disk = vi.hoisted(() => ({
@@ -61,49 +61,6 @@ function freshFolder(): void {
 
 const bytesOnDisk = (): number => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
 
-const alphabets = ['a\n', 'abcdefgh\n', 'xyz', '\n', 'é€🔥a\n', '你好\n', '\0\r\t\n'] as const
-
-function someText(draw: Random, length: number): Buffer {
-  const letters = [...draw.pick(alphabets)].map((letter) => Buffer.from(letter))
-  const text = Buffer.alloc(length)
-  for (let at = 0; at < text.length; ) at += draw.pick(letters).copy(text, at)
-  return text
-}
-
-function* chunksOf(draw: Random, stream: Buffer, largest: number): Generator<Buffer> {
-  for (let at = 0; at < stream.length; ) {
-    const size = draw.int(1, Math.ceil(largest))
-    yield stream.subarray(at, at + size)
-    at += size
-  }
-}
-
-const lineCount = (bytes: Uint8Array): number => countLineFeeds(bytes) + (bytes.length > 0 && bytes.at(-1) !== 10 ? 1 : 0)
-
-/** What can be read must be exactly what was printed, at its place, and what is missing must be exactly what is stated. */
-function expectExact(stream: Buffer, totals: StreamTotals, path = log): void {
-  expect(totals.bytes).toBe(stream.length)
-  expect(totals.lines).toBe(lineCount(stream))
-  let at = 0
-  let missing = 0
-  for (const piece of findPieces(path, totals)) {
-    expect(piece.offset).toBeGreaterThanOrEqual(at)
-    missing += piece.offset - at
-    at = piece.offset + piece.length
-    if (piece.length === 0) continue
-    const kept = readRange([piece], piece.offset, at, piece.length)
-    expect(kept.equals(stream.subarray(piece.offset, at))).toBe(true)
-    expect(piece.linesBefore).toBe(countLineFeeds(stream, 0, piece.offset))
-  }
-  missing += stream.length - at
-  expect(totals.droppedBytes).toBe(missing)
-  if (missing === 0) expect(totals.gap).toBeNull()
-  else {
-    const { offset, bytes, lines } = totals.gap as NonNullable<StreamTotals['gap']>
-    expect(countLineFeeds(stream, offset, offset + bytes)).toBe(lines)
-  }
-}
-
 describe('the log of a stream', () => {
   it('is the stream, byte for byte, up to its limit', () => {
     const draw = random(1)
@@ -136,13 +93,13 @@ describe('the log of a stream', () => {
       for (const chunk of chunksOf(draw, stream, draw.pick([limit / 64, limit / 8, limit, 70_000]))) {
         writer.write(chunk)
         written += chunk.length
-        if (draw.int(0, 29) === 0) expectExact(stream.subarray(0, written), writer.totals())
+        if (draw.int(0, 29) === 0) expectExact(stream.subarray(0, written), writer.totals(), log)
       }
       const before = writer.totals()
       const after = writer.finish()
       disk.changed = () => {}
       expect(after, `seed ${seed}`).toEqual(before)
-      expectExact(stream, after)
+      expectExact(stream, after, log)
       expect(most, `seed ${seed}, limit ${limit}`).toBeLessThanOrEqual(limit * 1.1)
       if (stream.length > limit) expect(stream.length - after.droppedBytes, `seed ${seed}`).toBeGreaterThan(limit * 0.8)
       expect(readdirSync(folder)).toEqual(['stdout.log'])
@@ -204,7 +161,7 @@ describe('the log of a stream', () => {
       for (const chunk of chunksOf(draw, stream, draw.pick([100, 3_000]))) writer.write(chunk)
       const totals = writer.finish()
       disk.roomFor = () => Number.POSITIVE_INFINITY
-      expectExact(stream, totals)
+      expectExact(stream, totals, log)
       if (totals.droppedBytes > 0 && stream.length <= limit) expect(writer.failure(), `seed ${seed}`).toBe('ENOSPC')
       if (writer.failure() === undefined) expect(readdirSync(folder)).toEqual(['stdout.log'])
     }
@@ -218,7 +175,7 @@ describe('the log of a stream', () => {
     const totals = writer.finish()
     disk.roomFor = () => Number.POSITIVE_INFINITY
     expect(writer.failure()).toBe('ENOSPC')
-    expectExact(stream, totals)
+    expectExact(stream, totals, log)
     expect(stream.length - totals.droppedBytes).toBeGreaterThan(800)
   })
 
@@ -232,7 +189,7 @@ describe('the log of a stream', () => {
         for (const chunk of chunksOf(random(7), stream, 5_000)) writer.write(chunk)
         const totals = writer.finish()
         expect(writer.failure()).toBe('ENOSPC')
-        expectExact(stream, totals)
+        expectExact(stream, totals, log)
         expect(stream.length - totals.droppedBytes).toBeGreaterThan(30_000)
         for (const name of readdirSync(folder)) rmSync(join(folder, name))
       }
