@@ -1,0 +1,183 @@
+import type { ExecutionPlan, Input, StreamName } from '../core/command.ts'
+import type { EndRecord } from '../core/end-record.ts'
+import { failure, messageOf } from '../core/errors.ts'
+import type { ProcessIdentity, StreamTotals } from '../core/run.ts'
+import type { Listening, RunStatus, SupervisedRun } from '../core/supervised.ts'
+import { pause, systemClock } from './clock.ts'
+import { completeDelivery } from './complete-delivery.ts'
+import { begin, bounded, killMs, overdueMs, readEnd, readProcess, regain, type SupervisedPaths, type SuperviseRequest, watchAnswers } from './contact.ts'
+import { createDelivery } from './delivery.ts'
+import { factsOf } from './end-facts.ts'
+import { type Executed, letGoMs, type Progress } from './execute.ts'
+import { feed, type Inlet, inputChunkBytes } from './feed.ts'
+import { measureLog } from './log-reader.ts'
+import { createStops } from './stops.ts'
+
+/** Runs of a supervisor: it writes the logs and judges the end; here is started, listened, fed and asked. */
+
+/** A run that a supervisor has started. */
+export interface Supervision extends Inlet {
+  readonly process: ProcessIdentity | null
+  /** Never rejects; undefined where the run was let go of. */
+  readonly finished: Promise<Executed | undefined>
+  progress(): Promise<Progress>
+  /** Undefined where it is over, or contact is lost. */
+  status(): Promise<RunStatus | undefined>
+  /** Lets it run on without us. */
+  release(): void
+}
+
+const tailEveryMs = 100
+
+/**
+ * Starts the command and follows it to its end. Rejects with a HoldfastError only where surely nothing was started;
+ * `finished` never rejects.
+ */
+export async function supervise(request: SuperviseRequest): Promise<Supervision> {
+  const { plan, signal, paths, clock = systemClock } = request
+  if (signal?.aborted) throw failure('canceled_before_start', {})
+  const startedAt = clock.now()
+  const notes: string[] = []
+  const over = new AbortController()
+  const line = createDelivery(request)
+  const delivery = completeDelivery(line, paths)
+  const given = splitInput(plan)
+  const begun = await begin(request, listening(false), given.first, given.isAll)
+  let run = begun.run
+  let released = false
+  let canceled = false
+
+  /** What to listen to: from where the listener stands, after contact was lost. */
+  function listening(again: boolean): Listening {
+    if (line.wantsAll) return { kind: 'everything', from: again ? delivery.reached : undefined }
+    return line.wanted ? { kind: 'tail', everyMs: tailEveryMs } : { kind: 'nothing' }
+  }
+
+  async function pump({ output }: SupervisedRun): Promise<void> {
+    for await (const chunk of output) {
+      if (canceled || over.signal.aborted) continue
+      if (line.wantsAll) delivery.push(chunk)
+      else line.glimpse(chunk.stream, chunk.bytes, chunk.offset)
+    }
+  }
+
+  const stopping = createStops(request, () => run, notes)
+  const inlet = inletOf(() => run)
+  const fed = given.rest === undefined ? Promise.resolve() : feed(inlet, given.rest, { ends: plan.command.stdin === 'fed', over: over.signal, notes })
+
+  /** The end record; undefined where contact is lost for good, or nobody waits for it any more. */
+  async function follow(): Promise<EndRecord | undefined> {
+    while (run && !released) {
+      const current = run
+      const pumped = pump(current).catch((error: unknown) => void notes.push(`the output could not be read to its end: ${messageOf(error)}`))
+      const watching = watchAnswers(current, clock, () => dueAt())
+      const end = await Promise.race([current.ended, watching.silent]).catch(() => undefined)
+      watching.stop()
+      if (released) return undefined
+      // What was sent before the end is here already; whoever takes long with it reads the rest in the logs.
+      const late = new AbortController()
+      await Promise.race([pumped, pause(clock, letGoMs, late.signal)])
+      late.abort()
+      const known = end ?? readEnd(request)
+      if (known) return known
+      run = await regain(request, listening(true), clock)
+      if (released) run?.release()
+      else if (canceled) stopping.again()
+    }
+    return released ? undefined : readEnd(request)
+  }
+
+  /** When the run should be over, as far as it is known. */
+  function dueAt(): number {
+    const { timeoutMs, graceMs } = plan.limits
+    const last = canceled ? stopping.since() : startedAt + timeoutMs
+    return last + graceMs + killMs + overdueMs
+  }
+
+  const onAbort = (): void => {
+    canceled = true
+    stopping.begin()
+  }
+  signal?.addEventListener('abort', onAbort, { once: true })
+  request.hurry?.addEventListener('abort', stopping.hurry, { once: true })
+  if (signal?.aborted) onAbort()
+
+  const finished = (async (): Promise<Executed | undefined> => {
+    const end = begun.end ?? (await follow())
+    signal?.removeEventListener('abort', onAbort)
+    request.hurry?.removeEventListener('abort', stopping.hurry)
+    over.abort()
+    if (released) return undefined
+    const facts = end ? factsOf(end) : lost(paths, clock.now() - startedAt)
+    // A cancellation ends the delivery, unless the run was quicker.
+    if (line.wantsAll && facts.outcome.kind !== 'canceled') {
+      delivery.finish(facts)
+      line.end()
+    }
+    return { ...facts, notes: [...facts.notes, ...notes, ...delivery.notes(), ...line.notes()] }
+  })()
+
+  return {
+    process: begun.run?.process ?? readProcess(paths.process),
+    finished,
+    async progress() {
+      const status = await bounded(run?.status(), clock)
+      const elapsedMs = status?.elapsedMs ?? clock.now() - startedAt
+      return { elapsedMs, stdout: totalsNow(plan, paths, 'stdout', status), stderr: totalsNow(plan, paths, 'stderr', status) }
+    },
+    status: () => bounded(run?.status(), clock),
+    // What was given at the start comes first.
+    write: async (bytes) => {
+      await fed
+      await inlet.write(bytes)
+    },
+    endInput: async () => {
+      await fed
+      await inlet.endInput()
+    },
+    release() {
+      released = true
+      over.abort()
+      run?.release()
+    },
+  }
+}
+
+/** What a supervisor gets with the start, and what is fed after it. */
+function splitInput({ command, stdin }: ExecutionPlan): { first: Uint8Array | undefined; isAll: boolean; rest: Input | undefined } {
+  if (command.stdin === 'none') return { first: undefined, isAll: true, rest: undefined }
+  const isOpen = command.stdin === 'open'
+  if (stdin === undefined) return { first: undefined, isAll: !isOpen, rest: undefined }
+  if (!(stdin instanceof Uint8Array)) return { first: undefined, isAll: false, rest: stdin }
+  if (stdin.length <= inputChunkBytes) return { first: stdin, isAll: !isOpen, rest: undefined }
+  return { first: stdin.subarray(0, inputChunkBytes), isAll: false, rest: stdin.subarray(inputChunkBytes) }
+}
+
+function inletOf(current: () => SupervisedRun | undefined): Inlet {
+  return {
+    write: async (bytes) => current()?.write(bytes),
+    endInput: async () => current()?.endInput(),
+  }
+}
+
+function lost(paths: SupervisedPaths, durationMs: number): Executed {
+  return {
+    state: 'interrupted',
+    outcome: { kind: 'lost', exitCode: null, signal: null, limit: null },
+    durationMs,
+    stdout: measureLog(paths.stdout),
+    stderr: measureLog(paths.stderr),
+    leftovers: [],
+    notes: ['contact with the supervisor was lost'],
+    unsaved: {},
+  }
+}
+
+/** What a log left out is not in a status; it is looked up where there can be something. */
+function totalsNow(plan: ExecutionPlan, paths: SupervisedPaths, stream: StreamName, status: RunStatus | undefined): StreamTotals {
+  if (!status) return measureLog(paths[stream])
+  const { bytes, lines } = status[stream]
+  if (bytes <= plan.limits.maxOutputBytes) return { bytes, lines, droppedBytes: 0, gap: null }
+  const { droppedBytes, gap } = measureLog(paths[stream])
+  return { bytes, lines, droppedBytes, gap }
+}
