@@ -74,7 +74,7 @@ export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]
   const wanted = new Map(secrets.filter((secret) => secret.length >= minSecretLength).map((secret) => [secret, Buffer.from(secret)]))
   const longest = Math.max(0, ...[...wanted.values()].map((bytes) => bytes.length))
   const found: string[] = []
-  for (const path of [folder.stdout, folder.stderr]) {
+  for (const path of [folder.stdout, folder.stderr, folder.screen]) {
     if (wanted.size === 0) break
     let overlap: Buffer = Buffer.alloc(0)
     for (const piece of findPieces(path, undefined)) {

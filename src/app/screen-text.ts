@@ -12,7 +12,7 @@ import type { RunFolder } from './run-folder.ts'
 
 const maxLogBytes = 16 * 1024 * 1024
 /** On a slow machine; the emulator reads some 20 MB a second. */
-const limits = { maxMs: 8_000, maxChars: 4 * maxLogBytes }
+const limits = { maxMs: 8_000, maxChars: 2 * maxLogBytes }
 
 /** A stream as its lines are counted. */
 export interface StreamText {

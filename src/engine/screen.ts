@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import type { IBuffer, Terminal } from '@xterm/headless'
+import type { IBuffer, IBufferLine, IMarker, Terminal } from '@xterm/headless'
 import { plural } from '../core/text.ts'
 import { runWithin } from './bounded-regex.ts'
 
@@ -60,10 +60,11 @@ interface Screen {
   close(): void
 }
 
-/** Rows of the terminal that are kept above its screen; more than one slice can add to what is left there. */
-const scrollbackRows = 8_192
-const sliceChars = 4_096
-const takeRows = 2_048
+/** So many rows that have scrolled out are taken together. A slice adds at most one for each of its characters. */
+const takeRows = 1_024
+const sliceChars = 1_024
+/** Rows that the emulator keeps above its screen: those that wait, those of a slice, and one that tells where the others were. */
+const scrollbackRows = takeRows + 2 * sliceChars
 /** No real count in a sequence is higher, and the emulator may take as many steps. */
 const maxCount = 9_999
 
@@ -74,10 +75,11 @@ async function openScreen({ rows, columns }: ScreenSize): Promise<Screen> {
   const { normal } = terminal.buffer
   const text: string[] = []
   let chars = 0
-  /** Rows of the normal screen that are in the text already. */
+  /** Rows of the normal screen that are in the text already, and a mark at the last of them: the emulator drops the oldest rows. */
   let taken = 0
+  let lastTaken: IMarker | undefined
   /** Last screens of full-screen programs, each before the row at which it was called. */
-  let asides: { row: number; lines: readonly string[] }[] = []
+  let asides: { readonly row: number; readonly lines: readonly string[] }[] = []
 
   const add = (piece: string): void => {
     text.push(piece)
@@ -85,28 +87,36 @@ async function openScreen({ rows, columns }: ScreenSize): Promise<Screen> {
   }
 
   function addAsides(upTo: number): void {
-    for (const { row, lines } of asides) if (row <= upTo) for (const line of lines) add(`${line}\n`)
+    if (asides.length === 0) return
+    for (const { row, lines } of asides) if (row <= upTo) add(`${lines.join('\n')}\n`)
     asides = asides.filter(({ row }) => row > upTo)
   }
 
   /** Adds rows up to `end`, which no longer change. A row that the next one continues gets no line feed. */
   function takeUntil(end: number): void {
-    for (; taken < end; taken += 1) {
-      if (!normal.getLine(taken)?.isWrapped) addAsides(taken)
-      const goesOn = continues(normal, taken)
-      add(rowText(normal, taken, goesOn) + (goesOn ? '' : '\n'))
+    let line = normal.getLine(taken)
+    for (; taken < end && line; taken += 1) {
+      const next = normal.getLine(taken + 1)
+      if (!line.isWrapped) addAsides(taken)
+      add(next?.isWrapped ? unfinishedText(line) : `${line.translateToString(true)}\n`)
+      line = next
     }
   }
 
-  /** What has scrolled out is taken and dropped long before the emulator would drop it. */
+  /** Numbers rows anew as those above them were dropped. */
+  function settle(): void {
+    const dropped = lastTaken ? taken - 1 - lastTaken.line : 0
+    if (dropped === 0) return
+    taken -= dropped
+    asides = asides.map(({ row, lines }) => ({ row: row - dropped, lines }))
+  }
+
   function takeScrolled(): void {
-    const scrolled = normal.baseY
-    if (scrolled < takeRows) return
-    takeUntil(scrolled)
-    terminal.options.scrollback = 0
-    terminal.options.scrollback = scrollbackRows
-    asides = asides.map(({ row, lines }) => ({ row: row - scrolled, lines }))
-    taken = 0
+    settle()
+    if (normal.baseY - taken < takeRows) return
+    takeUntil(normal.baseY)
+    lastTaken?.dispose()
+    lastTaken = terminal.registerMarker(-1 - normal.cursorY)
   }
 
   // The public `write` parses in timers, where what it throws would end this process and nothing could interrupt it.
@@ -117,6 +127,7 @@ async function openScreen({ rows, columns }: ScreenSize): Promise<Screen> {
 
   /** A sequence that begins or ends a full-screen program: what is seen of it at its end is its last screen. */
   function turn(sequence: string): void {
+    settle()
     const last = isFull() ? screenLines(terminal.buffer.active, rows) : []
     if (!isFull()) calledAt = normal.baseY + normal.cursorY + (normal.cursorX > 0 ? 1 : 0)
     core.writeSync(sequence)
@@ -126,10 +137,12 @@ async function openScreen({ rows, columns }: ScreenSize): Promise<Screen> {
 
   /** Everything begins anew: what had scrolled out stays in the text. */
   function reset(sequence: string): void {
+    settle()
     takeUntil(normal.baseY)
     addAsides(Number.POSITIVE_INFINITY)
     core.writeSync(sequence)
     taken = 0
+    lastTaken = undefined
   }
 
   function writeSlices(text: string): void {
@@ -161,6 +174,7 @@ async function openScreen({ rows, columns }: ScreenSize): Promise<Screen> {
     chars: () => chars,
     end() {
       core.writeSync(rest + decoder.end())
+      settle()
       takeUntil(normal.baseY + lastRow(normal, rows) + 1)
       addAsides(Number.POSITIVE_INFINITY)
       if (isFull()) for (const line of screenLines(terminal.buffer.active, rows)) add(`${line}\n`)
@@ -186,20 +200,17 @@ function boundSequences(terminal: Terminal, columns: number): void {
   terminal.parser.registerCsiHandler({ final: 'J' }, (params) => first(params) === 3)
 }
 
-const continues = (buffer: IBuffer, row: number): boolean => buffer.getLine(row + 1)?.isWrapped === true
-
-function rowText(buffer: IBuffer, row: number, goesOn: boolean): string {
-  const line = buffer.getLine(row)
-  if (!line) return ''
-  if (!goesOn) return line.translateToString(true)
+/** The text of a row that goes on in the next one. */
+function unfinishedText(line: IBufferLine): string {
   const text = line.translateToString(false)
+  const last = line.getCell(line.length - 1)
   // A character of two columns that did not fit left the last one empty.
-  return line.getCell(line.length - 1)?.getChars() === '' && line.getCell(line.length - 1)?.getWidth() === 1 ? text.slice(0, -1) : text
+  return last?.getChars() === '' && last.getWidth() === 1 ? text.slice(0, -1) : text
 }
 
 /** The last row of the screen with something on it, from 0; -1 where there is none. */
 function lastRow(buffer: IBuffer, rows: number): number {
-  const isBlank = (row: number): boolean => rowText(buffer, buffer.baseY + row, false).trim() === ''
+  const isBlank = (row: number): boolean => (buffer.getLine(buffer.baseY + row)?.translateToString(true) ?? '').trim() === ''
   let row = rows - 1
   while (row >= 0 && isBlank(row)) row -= 1
   return row
@@ -207,14 +218,15 @@ function lastRow(buffer: IBuffer, rows: number): number {
 
 function screenLines(buffer: IBuffer, rows: number): string[] {
   const lines: string[] = []
-  const last = buffer.baseY + lastRow(buffer, rows)
-  let line = ''
-  for (let row = buffer.baseY; row <= last; row += 1) {
-    const goesOn = row < last && continues(buffer, row)
-    line += rowText(buffer, row, goesOn)
-    if (goesOn) continue
-    lines.push(line)
-    line = ''
+  let unfinished = ''
+  for (let row = 0; row <= lastRow(buffer, rows); row += 1) {
+    const line = buffer.getLine(buffer.baseY + row)
+    if (!line) break
+    if (buffer.getLine(buffer.baseY + row + 1)?.isWrapped) unfinished += unfinishedText(line)
+    else {
+      lines.push(unfinished + line.translateToString(true))
+      unfinished = ''
+    }
   }
   return lines
 }
