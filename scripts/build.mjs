@@ -1,9 +1,11 @@
-// Bundles src/ into dist/. Flags: --types also emits declarations; --prune also deletes chunks of earlier builds.
+// Bundles src/ into dist/ and compiles native/ to dist/native/. Flags: --types also emits declarations; --prune also deletes
+// chunks of earlier builds; --release also compiles for every processor that a package serves, and fails where one is missing
+// (HOLDFAST_PACK_PARTIAL=1 packs without it).
 //
 // A start that runs meanwhile, or a second build, never sees a half-written dist: chunks are named by their content and are
 // put in place first, then each entry replaces its predecessor by one rename. Chunks of earlier builds stay for a while,
 // because a server that was started from them may load one late.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,10 +28,11 @@ const outputs = [
 ]
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-const sourcesAt = newestChange(['src', 'scripts', 'package.json', 'package-lock.json'].map((name) => join(root, name)))
+const sourcesAt = newestChange(['src', 'native', 'scripts', 'package.json', 'package-lock.json'].map((name) => join(root, name)))
 const present = outputs.filter(({ entry }) => existsSync(join(root, entry)))
 for (const { name, entry } of outputs) if (!existsSync(join(root, entry))) say(`${name}: skipped, there is no ${entry}`)
 
+const supervisors = buildSupervisors()
 const bundles = await Promise.all(present.map(bundle)).catch(() => process.exit(1))
 const files = bundles.flatMap(({ files }) => files)
 const chunks = files.filter(({ path }) => dirname(path) !== dist)
@@ -42,6 +45,7 @@ if (flags.has('--types')) {
   emitTypes()
   place(join(dist, 'third-party-licenses.txt'), thirdPartyLicenses())
 }
+if (!(await supervisors)) process.exit(1)
 
 // The launcher builds again when a source is newer than this file. It carries the time of the sources that were read, a
 // little later because a time set here has less precision, so that a change made during the build counts as newer.
@@ -49,6 +53,31 @@ place(join(dist, '.built'), `${version}\n`)
 const built = new Date(sourcesAt + 2)
 utimesSync(join(dist, '.built'), built, built)
 say(`built ${present.map(({ name, extension }) => `dist/${name}${extension}`).join(', ') || 'nothing'} in ${Math.round(performance.now() - startedAt)} ms`)
+
+/**
+ * Compiles the supervisor, side by side with the bundling. Whoever only wants to use a checkout goes without one where it cannot
+ * be compiled; what is handed to others must have it. Resolves to whether the build may go on.
+ */
+async function buildSupervisors() {
+  if (!flags.has('--release')) {
+    await runScript('build-supervisor')
+    return true
+  }
+  const partial = process.env.HOLDFAST_PACK_PARTIAL === '1'
+  const built = []
+  for (const target of ['x64', 'arm64']) built.push(await runScript('build-supervisor', '--target', target, ...(partial ? [] : ['--required'])))
+  if (!partial && built.includes(false)) say('a package needs the supervisor for every processor it serves; HOLDFAST_PACK_PARTIAL=1 packs without')
+  return partial || !built.includes(false)
+}
+
+/** Resolves to whether the script of this folder succeeded. */
+function runScript(name, ...args) {
+  return new Promise((resolve) => {
+    const child = spawn('/bin/sh', [join(root, 'scripts', name), ...args], { stdio: ['ignore', 2, 2] })
+    child.on('error', () => resolve(false))
+    child.on('close', (code) => resolve(code === 0))
+  })
+}
 
 /** Bundles one entry with its chunks; gives the files as text. */
 async function bundle({ name, entry, extension, minify, finish }) {
@@ -230,14 +259,18 @@ function thirdPartyLicenses() {
     const folder = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0]
     if (folder) packages.add(folder)
   }
-  return [...packages]
-    .sort()
-    .map((folder) => {
-      const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
-      const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry))
-      return `${name} ${version} (${license})\n\n${file ? readFileSync(join(root, folder, file), 'utf8') : ''}`
-    })
-    .join(`\n${'-'.repeat(78)}\n\n`)
+  const bundled = [...packages].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+    const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry))
+    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(root, folder, file), 'utf8') : ''}`
+  })
+  // A static program holds the C library that it was linked to.
+  const linked = `GNU C Library (LGPL-2.1-or-later, https://www.gnu.org/software/libc/)
+
+The programs in dist/native/ are linked statically to it, as Debian distributes it. native/ and scripts/build-supervisor, which are
+in this package, link them anew to any other version of it.
+`
+  return [...bundled, linked].join(`\n${'-'.repeat(78)}\n\n`)
 }
 
 /** The latest change, in milliseconds, among these paths and everything below them. */

@@ -51,7 +51,11 @@ prepare() {
     run_step 'npm ci' 'Check the network and the proxy settings of npm, then run the same line again.' install_packages
   fi
   # Asked again, now that no other start is building.
-  [ "$goal" = build ] && is_stale && run_step 'the build' 'Run "npm run build" to see it alone; after a change of the sources, look at that change.' "$node" "$dir/scripts/build.mjs"
+  if [ "$goal" = build ] && is_stale; then
+    run_step 'the build' 'Run "npm run build" to see it alone; after a change of the sources, look at that change.' "$node" "$dir/scripts/build.mjs"
+    # The one thing that may be missing from a build that succeeds.
+    grep '^supervisor: ' "$log" | grep -v '^supervisor: built ' >&2
+  fi
   release_lock
   trap - EXIT INT TERM HUP
 }
