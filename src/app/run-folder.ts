@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { errnoOf } from '../core/errors.ts'
 import { emptyTotals, type ProcessIdentity, type RunRecord, runStates } from '../core/run.ts'
 
 /** The files of one run. Paths are always made from the id: nothing that a file says of paths is believed. */
@@ -40,8 +41,15 @@ export function runFolder(runs: string, id: string): RunFolder {
   }
 }
 
+/** Throws where there is one already: it is somebody else's. */
 export function makeRunFolder(folder: RunFolder): void {
-  mkdirSync(folder.path, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(folder.path, { mode: 0o700 })
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    mkdirSync(dirname(folder.path), { recursive: true, mode: 0o700 })
+    mkdirSync(folder.path, { mode: 0o700 })
+  }
 }
 
 /**

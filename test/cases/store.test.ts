@@ -137,7 +137,7 @@ describeCases('G: a store that cannot be used', () => {
     for (const name of readdirSync(homeOf(place))) if (name.startsWith('index.db')) rmSync(join(homeOf(place), name))
     await (await openSqliteStore(join(homeOf(place), 'index.db'))).store.close()
     mkdirSync(join(homeOf(place), 'pending'))
-    writeFileSync(join(homeOf(place), 'pending', 'all-runs'), '')
+    writeFileSync(join(homeOf(place), 'pending', `${process.pid}.0.before-this-one`), 'all-runs\n')
     const next = await again()
     expect(await commands(next)).toEqual(['before'])
     expect(existsSync(join(homeOf(place), 'pending'))).toBe(false)
@@ -346,6 +346,54 @@ describe('a home that cannot be written to', () => {
 })
 
 describe('any number of processes at once', () => {
+  /** A program that uses the library in the world of a place: `holdfast` is open there, `sync` are Node's functions of files. */
+  async function startProgram({ world }: Place, body: string) {
+    const library = new URL('../../dist/index.mjs', import.meta.url).href
+    const program = world.path('program.mjs')
+    writeFileSync(
+      program,
+      `import * as sync from 'node:fs'
+       const { openHoldfast } = await import(${JSON.stringify(library)})
+       const holdfast = await openHoldfast({ root: ${JSON.stringify(world.root)} })
+       ${body}`,
+    )
+    const child = spawn(process.execPath, [program], { cwd: world.root, env: world.env, stdio: ['pipe', 'pipe', 'inherit'] })
+    return { child, closed: new Promise<unknown>((resolve) => child.once('close', (_, signal) => resolve(signal))) }
+  }
+
+  it('know of a run whose process was killed as soon as it had begun', async () => {
+    await using place = await openPlace()
+    const { closed } = await startProgram(
+      place,
+      `await holdfast.exec({ argv: ['echo', 'earlier'] })
+       await holdfast.runs({})
+       await holdfast.exec({ argv: ['echo', 'killed'], onBegin: () => process.kill(process.pid, 'SIGKILL') })`,
+    )
+    expect(await closed).toBe('SIGKILL')
+    expect((await place.holdfast.runs({})).runs.map(({ command }) => command)).toEqual(['echo killed', 'echo earlier'])
+    await expectRuns(place.holdfast, 'next')
+    await place.holdfast.close()
+    expect(existsSync(join(homeOf(place), 'pending'))).toBe(false)
+  })
+
+  it('see the runs of one that does nothing any more but lives', async () => {
+    await using place = await openPlace()
+    const { child, closed } = await startProgram(
+      place,
+      `await holdfast.runs({})
+       await holdfast.exec({ argv: ['echo', 'just-now'] })
+       sync.writeSync(1, 'over')
+       sync.readSync(0, Buffer.alloc(1))
+       await holdfast.close()`,
+    )
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    expect((await place.holdfast.runs({})).runs).toMatchObject([{ command: 'echo just-now', state: 'ended' }])
+    expect((await place.cli(['runs'])).stdout).toContain('just-now')
+    child.stdin.end()
+    expect(await closed).toBeNull()
+    expect((await place.holdfast.runs({})).total).toBe(1)
+  })
+
   it('lose no run and read nothing torn', async () => {
     await using place = await openPlace()
     const { world, cli, holdfast } = place
