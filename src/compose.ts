@@ -7,6 +7,7 @@ import { createApp } from './app/app.ts'
 import type { AppBasis, AppEquipment } from './app/context.ts'
 import { describeHome, type HomePlace } from './app/home.ts'
 import { openRecords } from './app/records.ts'
+import type { Processes } from './app/run-index.ts'
 import type { AppSettings } from './app/settings.ts'
 import { type LoadedConfig, loadConfig, personConfigPath } from './config/load.ts'
 import type { Session } from './core/backend.ts'
@@ -61,7 +62,7 @@ export async function openApp(options: OpenOptions): Promise<App> {
     home,
     homePlace: place,
     settings,
-    records: openRecords({ home, openStore: openSqliteStore, memoryStore: emptyStore, now: monotonicMs }),
+    records: openRecords({ home, openStore: openSqliteStore, memoryStore: emptyStore, processes, now: monotonicMs }),
     version,
     // The command line is gone after every command; what it starts and leaves behind is meant to stay.
     endLeftoversOnClose: options.surface !== 'cli',
@@ -97,6 +98,11 @@ async function equip(surface: OpenOptions['surface'], env: AppBasis['ownEnv'], c
 async function openSession(root: string): Promise<Session> {
   const [{ hostBackend }, { canMakePipes }] = await Promise.all([import('./backends/host/backend.ts'), import('./process/pipes.ts')])
   return hostBackend.open({ root, pipes: await canMakePipes() }, new AbortController().signal)
+}
+
+async function processes(): Promise<Processes> {
+  const { identifySelf, isAlive } = await import('./process/identity.ts')
+  return { self: identifySelf(), isAlive }
 }
 
 const emptyStore = async (): Promise<Store> => (await import('./stores/memory/store.ts')).memoryStore()

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { toHoldfastError } from '../core/errors.ts'
@@ -61,7 +61,6 @@ async function removeRuns(context: AppContext, ids: readonly string[]): Promise<
       try {
         if (existsSync(path)) renameSync(path, trash)
         await rm(trash, { recursive: true, force: true })
-        rmSync(join(context.home.pending, id), { force: true })
       } catch (error) {
         warnings.push(`${path} could not be removed: ${toHoldfastError(error).message}`)
       }

@@ -9,7 +9,7 @@ export interface Home {
   readonly runs: string
   readonly store: string
   readonly notes: string
-  /** Empty files named like runs that the store has yet to be told of. */
+  /** What the store has yet to be told of; see journal.ts. */
   readonly pending: string
   readonly snapshot: string
   /** Folders for runs while the home cannot take them, in this order; the next Holdfast that can brings them home. */

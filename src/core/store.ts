@@ -62,6 +62,8 @@ export interface Store {
   /** False where there was no such note. */
   removeNote(id: string): Promise<boolean>
 
+  /** Whether a write would be taken at this very moment; told at once, without waiting for other processes. */
+  ready(): boolean
   /** Harmless when called twice. */
   close(): Promise<void>
 }

@@ -79,6 +79,14 @@ export function identifyChild(pid: number): ProcessIdentity {
   return { pid, startTime: startTime ?? ':0' }
 }
 
+let self: ProcessIdentity | undefined
+
+/** This process. */
+export function identifySelf(): ProcessIdentity {
+  self ??= identify(process.pid) ?? { pid: process.pid, startTime: '' }
+  return self
+}
+
 /** Whether the very process still lives; a reused pid does not count. */
 export function isAlive(identity: ProcessIdentity): boolean {
   try {

@@ -1,6 +1,6 @@
 import type { Machine } from '../core/machine.ts'
 import type { ProcessIdentity } from '../core/run.ts'
-import { identify, isAlive } from './identity.ts'
+import { identifySelf, isAlive } from './identity.ts'
 import { launchDetached } from './launch.ts'
 import { canMakePipes } from './pipes.ts'
 import { findTree, signalTree, type TreeKey, toLeftovers } from './tree.ts'
@@ -14,11 +14,9 @@ export interface MachineOptions {
 }
 
 export function localMachine({ holder }: MachineOptions): Machine {
-  let self: ProcessIdentity | undefined
   return {
     get self() {
-      self ??= identify(process.pid) ?? { pid: process.pid, startTime: '' }
-      return self
+      return identifySelf()
     },
     isAlive,
     findTree: async (mark, leader) => toLeftovers(await findTree(keyOf(mark, leader))),

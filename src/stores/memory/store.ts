@@ -82,6 +82,7 @@ export function memoryStore(): Store {
       }),
     listNotes: () => use(() => [...notes.values()].reverse().map((note) => ({ ...note }))),
     removeNote: (id) => use(() => notes.delete(id)),
+    ready: () => !closed,
     async close() {
       closed = true
     },

@@ -34,6 +34,7 @@ export interface OpenedStore {
   readonly warnings: readonly string[]
   /** The store is new and knows no run: the records of the run folders belong into it. */
   readonly rebuild: boolean
+  readonly readOnly: boolean
 }
 
 /** Writes that share a transaction; so many hold the loop, and other processes, for some milliseconds. */
@@ -51,6 +52,8 @@ export interface Access {
   read<T>(body: (connection: Connection) => T): Promise<T>
   /** All of it or nothing, in the order of the calls. May be run again after it was undone. */
   write<T>(body: (connection: Connection) => T): Promise<T>
+  /** Whether a write would be taken right now. */
+  ready(): boolean
   /** Waits for writes that were begun before. */
   close(): Promise<void>
 }
@@ -97,7 +100,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
     now: options.now ?? (() => new Date()),
   }
   const opened = await openFile(context)
-  return { store: sqliteStore(accessTo(context, opened)), warnings: opened.warnings, rebuild: opened.isNew }
+  return { store: sqliteStore(accessTo(context, opened)), warnings: opened.warnings, rebuild: opened.isNew, readOnly: opened.readOnly }
 }
 
 const firstLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] as string
@@ -292,6 +295,17 @@ function accessTo(context: Context, first: Opened): Access {
         waiting.push({ body, since: monotonicMs(), resolve: resolve as (value: unknown) => void, reject })
         last = last.then(writeWaiting)
       })
+    },
+    ready() {
+      if (closing || current.readOnly || inodeOf(path) !== current.inode) return false
+      try {
+        current.connection.exec(`pragma busy_timeout = 0; begin immediate; rollback; pragma busy_timeout = ${busyTimeoutMs}`)
+        return true
+      } catch {
+        // The rest of the line was not run, so nothing is to be undone but this.
+        current.connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
+        return false
+      }
     },
     async close() {
       closing = true

@@ -78,6 +78,7 @@ export function sqliteStore(access: Access): Store {
         }),
       ),
     removeNote: (id) => access.write((connection) => connection.run('delete from notes where id = ?', [id]).changes > 0),
+    ready: () => access.ready(),
     close: () => access.close(),
   }
 }
