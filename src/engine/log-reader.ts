@@ -51,7 +51,8 @@ function arrange(path: string, size: number, gap: Gap | null, segments: readonly
 
 function sizeOf(path: string): number | undefined {
   try {
-    return statSync(path).size
+    const found = statSync(path)
+    return found.isDirectory() ? undefined : found.size
   } catch {
     // Nor is there a log where its folder cannot be read, or is none.
     return undefined
