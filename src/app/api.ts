@@ -104,6 +104,8 @@ export interface InputRequest {
   readonly enter?: boolean | undefined
   /** Nothing comes after this: the command reads end-of-file then. */
   readonly end?: boolean | undefined
+  /** A new size of its pseudo-terminal; without effect where it has none. */
+  readonly size?: { readonly rows: number; readonly columns: number } | undefined
 }
 
 export interface InputResult {
@@ -147,6 +149,8 @@ export interface RunResult {
   readonly startedAt: string
   readonly endedAt: string | null
   readonly pinned: boolean
+  /** The pseudo-terminal that it ran on: lines are counted as they stand there. null where there was none. */
+  readonly pty: { readonly rows: number; readonly columns: number } | null
   /** Why a run of state `failed` never started. */
   readonly error: RunRecord['error']
   /** What the caller should know besides: a clamped limit, a store that could not be written. */

@@ -55,6 +55,7 @@ export function toResultNow(context: AppContext, record: RunRecord, budget: numb
     startedAt: record.startedAt,
     endedAt: record.endedAt,
     pinned: record.pinned,
+    pty: record.pty ?? null,
     error: record.error,
     warnings: shown.warnings,
   }

@@ -66,6 +66,10 @@ export const runResultSchema = strictObject({
   startedAt: pipe(string(), said('ISO 8601, UTC.')),
   endedAt: nullable(string()),
   pinned: boolean(),
+  pty: pipe(
+    nullable(strictObject({ rows: number(), columns: number() })),
+    description('The pseudo-terminal that it ran on: digest and output count the lines that stand there.'),
+  ),
   error: nullable(errorSchema),
   warnings: pipe(array(string()), description('What the caller should know besides: a clamped limit, a store that could not be written.')),
 })

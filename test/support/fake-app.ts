@@ -23,6 +23,7 @@ export function runResult(part: Partial<RunResult> = {}): RunResult {
     startedAt: '2026-01-01T00:00:00.000Z',
     endedAt: '2026-01-01T00:00:00.012Z',
     pinned: false,
+    pty: null,
     error: null,
     warnings: [],
     ...part,
