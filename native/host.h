@@ -1,0 +1,23 @@
+/* The place of a supervisor on a machine: its socket, and the lock that makes it the only one there. */
+#ifndef HOLDFAST_HOST_H
+#define HOLDFAST_HOST_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+struct place {
+  struct sockaddr_un address;
+  int lock, door;
+  dev_t device;     /* of the socket, once it is there */
+  ino_t inode;
+};
+
+enum place_result { PLACE_OURS, PLACE_TAKEN, PLACE_REFUSED };
+
+/* PLACE_REFUSED has said why on standard error. */
+enum place_result place_take(struct place *place, const char *path);
+/* Removes the socket if it is still ours. */
+void place_leave(struct place *place);
+
+#endif

@@ -1,0 +1,362 @@
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "listener.h"
+
+enum { LARGE_PIPE = 1024 * 1024, USUAL_PIPE = 65536, FULL_READS = 4 };
+static const int64_t order_flush_us = 100000;
+
+/* ---- the table ---- */
+
+static struct run **bucket_of(struct server *server, const char *id) {
+  uint32_t hash = 2166136261U;
+  for (; *id; id += 1) hash = (hash ^ (uint8_t)*id) * 16777619U;
+  return &server->buckets[hash % RUN_BUCKETS];
+}
+
+struct run *run_find(const struct server *server, const char *id) {
+  struct run *run = *bucket_of((struct server *)(uintptr_t)server, id);
+  while (run && strcmp(run->id, id) != 0) run = run->next_in_bucket;
+  return run;
+}
+
+static void run_enter(struct run *run) {
+  struct server *server = run->server;
+  struct run **bucket = bucket_of(server, run->id);
+  run->next_in_bucket = *bucket;
+  *bucket = run;
+  run->next = server->runs;
+  if (run->next) run->next->previous = run;
+  server->runs = run;
+  run->held = true;
+  server->held_count += 1;
+}
+
+static void run_hold_no_more(struct run *run) {
+  if (run->held) run->server->held_count -= 1;
+  if (run->kept) run->server->kept_count -= 1;
+  run->held = run->kept = false;
+}
+
+void run_release(struct run *run) {
+  struct timers *timers = &run->server->timers;
+  timer_clear(timers, &run->wall);
+  timer_clear(timers, &run->idle);
+  timer_clear(timers, &run->step);
+  timer_clear(timers, &run->order_flush);
+  input_close(run);
+  for (int index = 0; index < 2; index += 1) {
+    stream_close(&run->streams[index]);
+    log_free(run->streams[index].log);
+    run->streams[index].log = NULL;
+  }
+  order_free(run->order);
+  run->order = NULL;
+  free(run->json);
+  run->json = NULL;
+  if (run->folder >= 0) close(run->folder);
+  run->folder = -1;
+}
+
+void run_keep(struct run *run) {
+  struct server *server = run->server;
+  if (run->kept) return;
+  run_release(run);
+  run_hold_no_more(run);
+  run->kept = true;
+  server->kept_count += 1;
+  if (server->kept_count <= MOST_KEPT) return;
+  struct run *oldest = NULL;
+  for (struct run *other = server->runs; other; other = other->next)
+    if (other->kept && !other->ladder.active) oldest = other;
+  if (oldest) run_forget(oldest);
+}
+
+void run_forget(struct run *run) {
+  struct server *server = run->server;
+  if (run->forgotten) return;
+  while (run->listeners) listener_remove(run->listeners);
+  run_release(run);
+  run_hold_no_more(run);
+  timer_clear(&server->timers, &run->ladder.timer);
+  if (!run->reaped) children_disown(&server->children, run->key.leader);
+  struct run **link = bucket_of(server, run->id);
+  while (*link != run) link = &(*link)->next_in_bucket;
+  *link = run->next_in_bucket;
+  /* Its own links stay as they are for whoever is going through the list in this moment. */
+  if (run->previous) run->previous->next = run->next;
+  else server->runs = run->next;
+  if (run->next) run->next->previous = run->previous;
+  run->forgotten = true;
+  run->next_forgotten = server->forgotten;
+  server->forgotten = run;
+}
+
+static void run_free(struct run *run) {
+  free(run->mark);
+  free(run->ladder.stoppers);
+  free(run->record.leftovers);
+  free(run);
+}
+
+void runs_free_forgotten(struct server *server) {
+  while (server->forgotten) {
+    struct run *run = server->forgotten;
+    server->forgotten = run->next_forgotten;
+    run_free(run);
+  }
+}
+
+void runs_prune(struct server *server) {
+  for (struct run *run = server->runs, *next; run; run = next) {
+    next = run->next;
+    struct process *found = NULL;
+    if (!run->kept || run->ladder.active) continue;
+    if (run_processes(run, &found) == 0) run_forget(run);
+    free(found);
+  }
+}
+
+/* ---- its processes ---- */
+
+ssize_t run_processes(const struct run *run, struct process **found) {
+  return tree_find(&run->key, run->server->self, found);
+}
+
+ssize_t run_survivors(const struct run *run, struct process **found) {
+  const struct children *children = &run->server->children;
+  *found = NULL;
+  /* What this run left behind is among the known children, so then the quick look would say nothing. */
+  bool quick = run->reaped && run->phase != RUN_ENDED && run->record.leftover_count == 0;
+  if (quick && tree_surely_empty(run->server->self, children->pids, children->count)) return 0;
+  return run_processes(run, found);
+}
+
+size_t run_signal(const struct run *run, int signal) {
+  return tree_signal(&run->key, run->server->self, signal, !run->reaped);
+}
+
+/* ---- limits ---- */
+
+static void wall_due(struct timer *timer) {
+  struct run *run = owner_of(timer, struct run, wall);
+  run_cut(run, CUT_WALL, run->wall_ms, SIGTERM, run->grace_us);
+}
+
+/* Output only moves the moment of the last byte; whether that was long ago is asked when the limit could be reached. */
+static void idle_due(struct timer *timer) {
+  struct run *run = owner_of(timer, struct run, idle);
+  int64_t silent_us = run->server->now_us - run->last_byte_us, limit_us = ms_to_us(run->idle_ms);
+  if (silent_us < limit_us) server_after(run->server, timer, limit_us - silent_us);
+  else run_cut(run, CUT_IDLE, (uint64_t)silent_us / 1000, SIGTERM, run->grace_us);
+}
+
+static void run_watch_limits(struct run *run) {
+  if (run->wall_ms > 0) server_after(run->server, &run->wall, ms_to_us(run->wall_ms));
+  if (run->idle_ms > 0) server_after(run->server, &run->idle, ms_to_us(run->idle_ms));
+}
+
+/* ---- output ---- */
+
+static void order_due(struct timer *timer) {
+  order_flush(owner_of(timer, struct run, order_flush)->order);
+}
+
+static void note_order(struct stream *stream, size_t length) {
+  struct run *run = stream->run;
+  order_add(run->order, stream->index + 1, length);
+  bool both = run->streams[STDOUT].bytes > 0 && run->streams[STDERR].bytes > 0;
+  if (both && !run->order_flush.is_set) server_after(run->server, &run->order_flush, order_flush_us);
+}
+
+/* To the disk first, to listeners second. */
+static void take_output(struct stream *stream, const uint8_t *bytes, size_t length) {
+  struct run *run = stream->run;
+  run->last_byte_us = run->server->now_us;
+  log_write(stream->log, bytes, length);
+  stream->bytes += length;
+  note_order(stream, length);
+  if (run->listeners) listeners_output(stream, bytes, length);
+}
+
+/* Whoever fills its pipe again and again gets a larger one, so that writer and reader need not wait for each other as often. */
+static void consider_large_pipe(struct stream *stream, size_t length) {
+  struct server *server = stream->run->server;
+  if (stream->is_large || stream->run->pty) return;
+  stream->full_reads = length >= USUAL_PIPE ? stream->full_reads + 1 : 0;
+  if (stream->full_reads < FULL_READS || server->large_pipes >= MOST_LARGE_PIPES) return;
+  stream->full_reads = 0;
+  if (fcntl(stream->source.fd, F_SETPIPE_SZ, LARGE_PIPE) < 0) return;
+  stream->is_large = true;
+  server->large_pipes += 1;
+}
+
+void stream_close(struct stream *stream) {
+  struct server *server = stream->run->server;
+  if (stream->source.fd < 0) return;
+  /* A duplicate of a pseudo-terminal would keep it in the list of the kernel. */
+  if (stream->run->pty) server_unwatch(server, &stream->source);
+  close(stream->source.fd);
+  stream->source.fd = -1;
+  if (stream->is_large) server->large_pipes -= 1;
+  stream->is_large = false;
+}
+
+enum read_result { READ_SOME, READ_ALL, READ_NOTHING, READ_END };
+
+static enum read_result read_once(struct stream *stream, size_t *length) {
+  struct server *server = stream->run->server;
+  ssize_t got;
+  do got = read(stream->source.fd, server->room, READ_MOST);
+  while (got < 0 && errno == EINTR);
+  *length = got > 0 ? (size_t)got : 0;
+  if (got < 0 && errno == EAGAIN) return READ_NOTHING;
+  /* A pseudo-terminal that nobody holds any more says EIO. */
+  if (got <= 0) return READ_END;
+  consider_large_pipe(stream, *length);
+  take_output(stream, server->room, *length);
+  /* A pipe gives all that it has; a pseudo-terminal does not. */
+  return *length < READ_MOST && !stream->run->pty ? READ_ALL : READ_SOME;
+}
+
+/* The pipe is reported once each time something comes (EPOLLET), so that the kernel's list keeps the order in which both streams
+   came. So it has to be read to its end, or reported anew. */
+static void stream_ready(struct source *source, uint32_t events) {
+  struct stream *stream = owner_of(source, struct stream, source);
+  size_t total = 0, length;
+  for (;;) {
+    enum read_result result = read_once(stream, &length);
+    total += length;
+    if (result == READ_END) {
+      stream_close(stream);
+      run_stream_ended(stream->run);
+      return;
+    }
+    if (result == READ_NOTHING) return;
+    if (result == READ_ALL && !(events & (EPOLLHUP | EPOLLERR))) return;
+    if (total >= READ_MOST) {
+      server_rewatch(stream->run->server, source, EPOLLIN | EPOLLET);
+      return;
+    }
+  }
+}
+
+void stream_read_rest(struct stream *stream) {
+  size_t length;
+  if (stream->source.fd < 0) return;
+  (void)read_once(stream, &length);
+  stream_close(stream);
+}
+
+/* ---- the start ---- */
+
+/* Takes the folder in every case. */
+static struct run *run_make(struct server *server, const struct run_terms *terms, int folder) {
+  static const char *const names[] = {"stdout.log", "stderr.log"};
+  struct run *run = calloc(1, sizeof *run);
+  if (!run) {
+    close(folder);
+    return NULL;
+  }
+  run->server = server;
+  run->folder = folder;
+  run->input.source.fd = -1;
+  strcpy(run->id, terms->id);
+  run->mark = strdup(terms->mark);
+  run->order = order_open(folder, "order.log");
+  bool whole = run->mark && run->order;
+  for (int index = 0; index < 2; index += 1) {
+    struct stream *stream = &run->streams[index];
+    *stream = (struct stream){.source = {.fd = -1, .ready = stream_ready}, .run = run, .index = index};
+    stream->log = log_open(folder, names[index], terms->log_bytes);
+    whole = whole && stream->log;
+  }
+  if (whole) return run;
+  run_release(run);
+  run_free(run);
+  return NULL;
+}
+
+static void set_terms(struct run *run, const struct run_terms *terms) {
+  run->input_kind = terms->input;
+  run->pty = terms->start.pty;
+  run->bound = terms->bound;
+  run->end_leftovers = terms->end_leftovers;
+  run->starter = terms->starter;
+  run->wall_ms = terms->wall_ms;
+  run->idle_ms = terms->idle_ms;
+  run->grace_us = ms_to_us(terms->grace_ms);
+  run->wall.due = wall_due;
+  run->idle.due = idle_due;
+  run->order_flush.due = order_due;
+  run->record.confirmed = true;
+}
+
+/* A stream that cannot be watched is closed: the command gets SIGPIPE, rather than a pipe that nobody reads. */
+static void watch_streams(struct run *run, const struct started *started) {
+  const int ends[] = {started->out, started->err};
+  for (int index = 0; index < 2; index += 1) {
+    struct stream *stream = &run->streams[index];
+    stream->source.fd = ends[index];
+    if (stream->source.fd >= 0 && !server_watch(run->server, &stream->source, EPOLLIN | EPOLLET)) stream_close(stream);
+  }
+}
+
+static void begin_input(struct run *run, const struct run_terms *terms, int fd) {
+  if (fd < 0) {
+    run->input.ends = true;
+    return;
+  }
+  input_open(&run->input, fd, run->pty);
+  if (terms->first_input_length > 0) input_add(run, NULL, terms->first_input, terms->first_input_length);
+  if (terms->input == INPUT_NONE || terms->input_ends) input_end(run);
+}
+
+static void begin(struct run *run, const struct run_terms *terms, const struct started *started, int64_t began_us) {
+  struct server *server = run->server;
+  run->key = (struct tree_key){.leader = started->pid, .start = started->start, .tag = terms->start.tag, .mark = run->mark};
+  children_add(&server->children, started->pid, run);
+  run_enter(run);
+  watch_streams(run, started);
+  run->started_us = run->last_byte_us = began_us;
+  run_watch_limits(run);
+  begin_input(run, terms, started->in);
+}
+
+static const char *stage_name(enum start_stage stage) {
+  static const char *const names[] = {[START_PROGRAM] = "program", [START_CWD] = "cwd", [START_PIPES] = "pipes", [START_PTY] = "pty"};
+  return stage >= START_PROGRAM && stage <= START_PTY ? names[stage] : "process";
+}
+
+enum run_failure run_start(struct server *server, const struct run_terms *terms, struct run **started, struct run_refusal *refusal) {
+  int folder = open(terms->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) {
+    *refusal = (struct run_refusal){"folder", errno};
+    return RUN_NOT_STARTED;
+  }
+  struct run *run = run_make(server, terms, folder);
+  if (!run) return RUN_NO_MEMORY;
+  set_terms(run, terms);
+  struct run_terms with_tag = *terms;
+  with_tag.start.tag = server->next_tag++;
+  int64_t began_us = clock_us();
+  struct started command = {.stage = START_PROCESS, .error = ENOMEM};
+  if (!children_reserve(&server->children) || !start_command(&with_tag.start, &command)) {
+    *refusal = (struct run_refusal){stage_name(command.stage), command.error};
+    run_release(run);
+    run_free(run);
+    return RUN_NOT_STARTED;
+  }
+  begin(run, &with_tag, &command, began_us);
+  record_process(run->folder, run->key.leader, run->key.start);
+  *started = run;
+  return RUN_STARTED;
+}

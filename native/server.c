@@ -1,0 +1,229 @@
+#include "server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "controller.h"
+#include "run.h"
+
+enum { MOST_EVENTS = 64 };
+static const int64_t second_us = 1000000, hundred_years_ms = INT64_C(3155760000000);
+
+bool server_watch(struct server *server, struct source *source, uint32_t events) {
+  struct epoll_event event = {.events = events, .data.ptr = source};
+  return epoll_ctl(server->epoll, EPOLL_CTL_ADD, source->fd, &event) == 0;
+}
+
+bool server_rewatch(struct server *server, struct source *source, uint32_t events) {
+  struct epoll_event event = {.events = events, .data.ptr = source};
+  return epoll_ctl(server->epoll, EPOLL_CTL_MOD, source->fd, &event) == 0;
+}
+
+void server_unwatch(struct server *server, struct source *source) {
+  epoll_ctl(server->epoll, EPOLL_CTL_DEL, source->fd, NULL);
+}
+
+void server_soon(struct server *server, struct timer *timer) {
+  timer_set(&server->timers, timer, server->now_us + 1);
+}
+
+void server_after(struct server *server, struct timer *timer, int64_t us) {
+  timer_set(&server->timers, timer, server->now_us + (us > 1 ? us : 1));
+}
+
+int64_t ms_to_us(uint64_t ms) {
+  return ms < (uint64_t)hundred_years_ms ? (int64_t)ms * 1000 : hundred_years_ms * 1000;
+}
+
+/* ---- children ---- */
+
+static void reap(struct server *server) {
+  bool any = false;
+  for (;;) {
+    int status;
+    struct rusage usage;
+    pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid <= 0) break;
+    any = true;
+    /* Whatever lost its parent is ours, too, and is waited for silently. */
+    struct run *run = children_take(&server->children, pid);
+    if (run) run_exited(run, status, &usage);
+  }
+  if (!any) return;
+  for (struct run *run = server->runs; run; run = run->next) run_look_again(run);
+}
+
+static void signals_ready(struct source *source, uint32_t events) {
+  (void)events;
+  struct server *server = owner_of(source, struct server, signals);
+  struct signalfd_siginfo infos[16];
+  bool children = false, stop = false;
+  ssize_t got = read(source->fd, infos, sizeof infos);
+  for (ssize_t at = 0; got > 0 && at < got / (ssize_t)sizeof *infos; at += 1) {
+    if (infos[at].ssi_signo == SIGCHLD) children = true;
+    else stop = true;
+  }
+  if (children) reap(server);
+  if (stop) server_stop(server);
+}
+
+void server_stop(struct server *server) {
+  int signal = server->stopping ? SIGKILL : SIGTERM;
+  server->stopping = true;
+  for (struct run *run = server->runs, *next; run; run = next) {
+    next = run->next;
+    if (run->phase == RUN_RUNNING) {
+      run_cut(run, CUT_CANCELED, 0, signal, run->grace_us);
+    } else if (run->ladder.active) {
+      const struct stop_request request = {.signal = signal};
+      run_stop(run, &request, NULL);
+    } else if (run->phase == RUN_ENDED) {
+      run_let_go(run);
+    }
+  }
+}
+
+/* ---- connections ---- */
+
+/* Only its own user may speak to a supervisor, and root, which could do everything anyway. */
+static const char *refuse_peer(const struct server *server, int fd) {
+  struct ucred peer;
+  socklen_t length = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || (peer.uid != geteuid() && peer.uid != 0)) return "unauthenticated";
+  return server->controller_count >= MOST_CONTROLLERS ? "exhausted" : NULL;
+}
+
+/* Without a free descriptor the connection would wait, and wake the loop, for ever. */
+static void refuse_without_descriptors(struct server *server) {
+  if (server->spare < 0) return;
+  close(server->spare);
+  int fd = accept4(server->door.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd >= 0) close(fd);
+  server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void door_ready(struct source *source, uint32_t events) {
+  (void)events;
+  struct server *server = owner_of(source, struct server, door);
+  int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) {
+    if (errno == EMFILE || errno == ENFILE) refuse_without_descriptors(server);
+    return;
+  }
+  controller_open_socket(server, fd, refuse_peer(server, fd));
+}
+
+/* ---- records that no disk took ---- */
+
+static void retry_due(struct timer *timer) {
+  struct server *server = owner_of(timer, struct server, retry);
+  server->unsaved_worth_staying = unsaved_retry(&server->unsaved, server->now_us);
+  if (server->unsaved.first) server_after(server, &server->retry, second_us);
+}
+
+void server_save(struct server *server, struct run *run, const char *json) {
+  record_save(&server->unsaved, run->folder, run->id, json, server->now_us);
+  if (!server->unsaved.first || server->retry.is_set) return;
+  server->unsaved_worth_staying = true;
+  server_after(server, &server->retry, second_us);
+}
+
+/* ---- the loop ---- */
+
+static void idle_due(struct timer *timer) {
+  owner_of(timer, struct server, idle)->over = true;
+}
+
+static bool is_idle(const struct server *server) {
+  return server->held_count == 0 && server->controller_count == 0 && !server->unsaved_worth_staying;
+}
+
+/* Whether to stay: an end needs that nobody is there, for some time. */
+static void watch_idleness(struct server *server) {
+  if (server->closing) return;
+  if (server->stopping) {
+    if (server->held_count == 0) server->over = true;
+  } else if (!is_idle(server)) {
+    timer_clear(&server->timers, &server->idle);
+  } else if (!server->idle.is_set) {
+    runs_prune(server);
+    server_after(server, &server->idle, server->idle_us);
+  }
+}
+
+static void turn(struct server *server) {
+  struct epoll_event events[MOST_EVENTS];
+  int count = epoll_wait(server->epoll, events, MOST_EVENTS, timers_wait_ms(&server->timers, clock_us()));
+  server->now_us = clock_us();
+  /* In their order: the kernel lists the pipes as they became readable, which is how the order of arrival is known. */
+  for (int at = 0; at < count; at += 1) {
+    struct source *source = events[at].data.ptr;
+    if (source->fd >= 0) source->ready(source, events[at].events);
+  }
+  timers_fire(&server->timers, server->now_us);
+  controllers_flush(server);
+  watch_idleness(server);
+  runs_free_forgotten(server);
+}
+
+void server_run(struct server *server) {
+  while (!server->over) turn(server);
+  /* The last words, to whoever reads them within a second. */
+  server->over = false;
+  server->closing = true;
+  if (server->door.fd >= 0) server_unwatch(server, &server->door);
+  server_after(server, &server->idle, second_us);
+  while (!server->over && controllers_have_waiting(server)) turn(server);
+}
+
+bool server_open(struct server *server, int door, int64_t idle_us) {
+  memset(server, 0, sizeof *server);
+  server->self = getpid();
+  server->now_us = clock_us();
+  server->idle_us = idle_us;
+  server->door = (struct source){.fd = door, .ready = door_ready};
+  server->retry.due = retry_due;
+  server->idle.due = idle_due;
+  /* Tags of two supervisors must differ as well: what one left behind may live while the next one serves. */
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) random = (uint64_t)clock_us() * 1000003U + (uint64_t)server->self;
+  server->next_tag = (UINT64_C(1) << 62) + (random >> 3);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
+  server->epoll = epoll_create1(EPOLL_CLOEXEC);
+  server->signals = (struct source){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signals_ready};
+  server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (server->epoll < 0 || server->signals.fd < 0 || server->spare < 0) return false;
+  if (!server_watch(server, &server->signals, EPOLLIN)) return false;
+  return door < 0 || server_watch(server, &server->door, EPOLLIN);
+}
+
+bool server_serve_stream(struct server *server, int in, int out) {
+  return controller_open_stream(server, in, out);
+}
+
+void server_close(struct server *server) {
+  controllers_close_all(server);
+  while (server->runs) run_forget(server->runs);
+  runs_free_forgotten(server);
+  unsaved_free(&server->unsaved);
+  children_free(&server->children);
+  close(server->signals.fd);
+  close(server->spare);
+  close(server->epoll);
+}

@@ -1,0 +1,85 @@
+/* The resident server: one thread, one loop over everything that can happen. */
+#ifndef HOLDFAST_SERVER_H
+#define HOLDFAST_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "children.h"
+#include "record.h"
+#include "timers.h"
+
+struct controller;
+struct run;
+
+/* What the loop waits for. fd is -1 once it is closed: then it is not called any more, whatever the kernel still tells of it. */
+struct source {
+  int fd;
+  void (*ready)(struct source *source, uint32_t events);
+};
+
+enum {
+  READ_MOST = 256 * 1024,    /* per turn of the loop and descriptor, so that nobody starves */
+  MOST_CONTROLLERS = 256,
+  MOST_RUNS = 4096,          /* that are held */
+  MOST_KEPT = 1024,          /* that are over and left something behind which holds no pipe */
+  RUN_BUCKETS = 1024,
+  MOST_LARGE_PIPES = 8       /* large pipes are taken from a quota of the user */
+};
+
+struct server {
+  int epoll;
+  pid_t self;
+  /* The time of this turn of the loop. */
+  int64_t now_us;
+  struct timers timers;
+  struct source signals, door;
+  int spare;                 /* given up to accept and refuse where no descriptor is left */
+  struct children children;
+
+  struct controller *controllers;
+  size_t controller_count;
+  uint64_t last_controller;
+
+  struct run *runs;          /* all, newest first */
+  struct run *buckets[RUN_BUCKETS];
+  size_t held_count, kept_count;
+  struct run *forgotten;     /* freed at the end of the turn */
+  uint64_t next_tag;
+  unsigned large_pipes;
+
+  struct unsaved_list unsaved;
+  struct timer retry, idle;
+  bool unsaved_worth_staying;
+  int64_t idle_us;
+  bool stopping;             /* all runs are canceled */
+  bool over;                 /* leaves the loop at the end of the turn */
+  bool closing;              /* only says its last words */
+
+  uint8_t room[READ_MOST];   /* for whoever reads something in this moment */
+};
+
+/* False with errno. `door` is a listening socket, or -1. The signals have to be blocked. */
+bool server_open(struct server *server, int door, int64_t idle_us);
+/* Takes the stream as the one controller. */
+bool server_serve_stream(struct server *server, int in, int out);
+/* Returns when it is time to end. */
+void server_run(struct server *server);
+void server_close(struct server *server);
+
+/* For the parts of the server. */
+bool server_watch(struct server *server, struct source *source, uint32_t events);
+bool server_rewatch(struct server *server, struct source *source, uint32_t events);
+void server_unwatch(struct server *server, struct source *source);
+/* Sets the timer so that it is due in the next turn of the loop, which does not wait. */
+void server_soon(struct server *server, struct timer *timer);
+void server_after(struct server *server, struct timer *timer, int64_t us);
+/* Milliseconds as microseconds, up to a hundred years. */
+int64_t ms_to_us(uint64_t ms);
+/* Cancels everything and ends. Asked a second time, it no longer waits for the grace. */
+void server_stop(struct server *server);
+void server_save(struct server *server, struct run *run, const char *json);
+
+#endif
