@@ -42,6 +42,23 @@ describe('finding a repository', () => {
     for (const from of [at('p'), at('p', 'a', 'b'), at('link', 'a'), at('p', '.git', 'refs')]) expect(findRepository(from)).toEqual(expected)
   })
 
+  it('sees what has changed since it looked last', () => {
+    makeRepository(at('p'))
+    mkdirSync(at('p', 'a', 'b'), { recursive: true })
+    const rootFrom = (...from: string[]) => findRepository(at(...from))?.root
+    expect(rootFrom('p', 'a', 'b')).toBe(at('p'))
+    makeRepository(at('p', 'a'))
+    expect(rootFrom('p', 'a', 'b')).toBe(at('p', 'a'))
+    rmSync(at('p', 'a', '.git'), { recursive: true })
+    mkdirSync(at('p', 'a', '.git'))
+    expect(rootFrom('p', 'a', 'b')).toBe(at('p'))
+    rmSync(at('p', '.git'), { recursive: true })
+    expect(rootFrom('p', 'a', 'b')).toBeUndefined()
+    makeRepository(at('other'))
+    writeFileSync(at('p', '.git'), `gitdir: ${at('other', '.git')}\n`)
+    expect(findRepository(at('p', 'a'))).toMatchObject({ root: at('p'), gitDir: at('other', '.git') })
+  })
+
   it('gives all worktrees the main root of the main checkout', () => {
     makeRepository(at('p'))
     git(at('p'), 'worktree', 'add', '-q', '-b', 'topic/x', at('elsewhere', 'w'))

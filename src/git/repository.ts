@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
 /** A git repository as its files tell of it; no git process is started. All paths are absolute, without symbolic links. */
@@ -28,15 +28,38 @@ export function findRepository(from: string): Repository | undefined {
   let folder = realFolder(from)
   while (folder !== undefined) {
     const dotGit = join(folder, '.git')
-    const link = readText(dotGit, maxLinkBytes)
-    if (link !== undefined) return linked(folder, link)
-    if (isGitFolder(dotGit)) return describe(folder, dotGit)
+    const found = look(dotGit)
+    if (found?.isFile()) {
+      const link = readText(dotGit, maxLinkBytes)
+      if (link !== undefined) return linked(folder, link)
+    }
+    if (found?.isDirectory()) {
+      const repository = inFolder(folder, dotGit, found)
+      if (repository !== undefined) return repository
+    }
     // A bare repository. Inside of a .git folder the repository is the one that the folder belongs to.
-    if (basename(folder) !== '.git' && isGitFolder(folder)) return describe(folder, folder)
+    if (basename(folder) !== '.git' && look(join(folder, 'HEAD')) && isGitFolder(folder)) return describe(folder, folder)
     const parent = dirname(folder)
     folder = parent === folder ? undefined : parent
   }
   return undefined
+}
+
+/** What was found in `.git` folders, by their paths; good as long as the very same folder stands there. */
+const known = new Map<string, { readonly folder: string; readonly repository: Repository }>()
+const maxKnown = 100
+
+function inFolder(root: string, dotGit: string, { dev, ino, birthtimeMs }: Stats): Repository | undefined {
+  // The number of a folder that was removed is given to the next one.
+  const folder = `${dev}:${ino}:${birthtimeMs}`
+  const last = known.get(dotGit)
+  if (last?.folder === folder) return last.repository
+  const repository = isGitFolder(dotGit) ? describe(root, dotGit) : undefined
+  if (known.size >= maxKnown) known.clear()
+  // What lies apart says in files of its own where it belongs, and those may change.
+  if (repository?.gitDir === dotGit && repository.commonDir === dotGit) known.set(dotGit, { folder, repository })
+  else known.delete(dotGit)
+  return repository
 }
 
 /** The branch that is checked out, also before its first commit; or the short commit of a detached HEAD. Both null where HEAD cannot be understood. */
@@ -101,18 +124,24 @@ function isGitFolder(folder: string): boolean {
   return isFolder(folder) && readText(join(folder, 'HEAD'), maxLinkBytes) !== undefined && commonOf(folder) !== undefined
 }
 
+// Every command asks where it runs, and most of what is asked for on the way up is not there: so without errors that are thrown.
+
 function isFolder(path: string): boolean {
+  return look(path)?.isDirectory() === true
+}
+
+function look(path: string): Stats | undefined {
   try {
-    return statSync(path).isDirectory()
+    return statSync(path, { throwIfNoEntry: false })
   } catch {
-    return false
+    return undefined
   }
 }
 
 function realFolder(path: string): string | undefined {
   try {
-    const real = realpathSync(path)
-    return statSync(real).isDirectory() ? real : undefined
+    const real = realpathSync.native(path)
+    return isFolder(real) ? real : undefined
   } catch {
     return undefined
   }
@@ -122,7 +151,7 @@ function realFolder(path: string): string | undefined {
 function readText(path: string, maxBytes: number): string | undefined {
   let descriptor: number | undefined
   try {
-    if (!statSync(path).isFile()) return undefined
+    if (!look(path)?.isFile()) return undefined
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const { size } = fstatSync(descriptor)
     const buffer = Buffer.alloc(Math.min(size, maxBytes))
