@@ -749,7 +749,6 @@ static void tree_random(void) {
     for (char byte; read(told[0], &byte, 1) == 1;) living += 1;
     close(told[0]);
     const struct tree_key key = {.leader = leader, .start = process.start, .tag = some_tag + seed, .mark = "mark-1"};
-    if (count_found(&key) != living) fprintf(stderr, "seed %u: %zu living\n", seed, living);
     await_found(&key, living);
     CHECK(living > 0 && tree_signal(&key, getpid(), SIGKILL, true) == living);
     reap_all();
