@@ -355,10 +355,10 @@ describe('both writers', () => {
     const driver = theDriver(test)
     const script = newScript()
     const expected: { label: string; stream: Buffer; fate: string; here: Written; there: () => Written; folder: string }[] = []
-    for (let seed = 0; seed < 210; seed += 1) {
+    for (let seed = 0; seed < 140; seed += 1) {
       const draw = random(seed)
       const fate = fates[seed % fates.length] as (typeof fates)[number]
-      const maxBytes = draw.pick([40, 1_024, 1_025, 2_000, 10_007, 65_536])
+      const maxBytes = draw.pick([40, 1_024, 1_025, 2_000, 10_007, 32_768])
       const stream = someText(draw, draw.int(1, maxBytes * draw.pick([1, 2, 6])))
       const { steps, written } = playHere(draw, maxBytes, stream, draw.pick([maxBytes / 20, maxBytes / 3, maxBytes * 2]), fate)
       const budget = draw.pick([Math.ceil(maxBytes / 30), 2 ** 40])
@@ -378,7 +378,7 @@ describe('both writers', () => {
       rmSync(world.path(`${folder}-running`), { recursive: true })
       rmSync(world.path(`${folder}-ended`), { recursive: true })
     }
-    expect([failed > 40, gaps > 80], `${failed} failed, ${gaps} with a gap`).toEqual([true, true])
+    expect([failed > 30, gaps > 60], `${failed} failed, ${gaps} with a gap`).toEqual([true, true])
   })
 
   it('keep the same of what a small disk takes', (test) => {
