@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fault.h"
+
 enum { SEGMENTS = 8, RECENT = 8192, COPY_BUFFER = 64 * 1024, MAX_NAME = 400, MAX_MARKER = 160 };
 
 /* A part of the tail, in a file of its own. */
@@ -103,6 +105,7 @@ static void drop(struct log *log, size_t count) {
     segment_name(log, &log->segments[i], name);
     close(log->segments[i].fd);
     (void)unlinkat(log->folder, name, 0); /* somebody may have been quicker */
+    FAULT("segment-dropped", log->bytes);
   }
   log->segment_count -= count;
   memmove(log->segments, log->segments + count, log->segment_count * sizeof *log->segments);
@@ -208,6 +211,7 @@ static struct segment *next_segment(struct log *log) {
     return NULL;
   }
   log->segment_count++;
+  FAULT("segment-made", log->bytes);
   /* With seven and a marker, joining needs no more room than the limit. */
   size_t allowed = has_gap(log) || log->segment_count > SEGMENTS ? SEGMENTS - 1 : SEGMENTS;
   if (log->segment_count > allowed) drop(log, log->segment_count - allowed);
@@ -365,6 +369,7 @@ static bool write_marker(struct log *log, const struct log_gap *gap) {
   }
   log->marker_bytes = length;
   log->file_bytes += length;
+  FAULT("gap-stated", log->bytes);
   return true;
 }
 
@@ -412,6 +417,7 @@ static bool join_segments(struct log *log, size_t budget) {
     log->copied += copied;
     log->file_bytes += copied;
     budget -= copied;
+    FAULT("joining", log->bytes);
     if (log->failure != 0 && copied == 0) return true;
   }
   return true;

@@ -17,6 +17,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "tree.h"
 
 #ifndef TIOCGPTPEER
@@ -294,6 +295,7 @@ bool start_command(const struct start_request *request, struct started *started)
     started->error = errno;
     started->stage = request->pty ? START_PTY : START_PIPES;
   } else {
+    FAULT("pipes-made", 0);
     done = fork_and_execute(&plan, started);
   }
   free(plan.by_shell);
