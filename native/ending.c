@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "controller.h"
+#include "fault.h"
 #include "listener.h"
 #include "run.h"
 
@@ -58,6 +59,7 @@ static void late_step(struct timer *timer) {
     return;
   }
   order_finish(run->order);
+  FAULT("late-joined", 0);
   run->record.late = true;
   save_record(run);
   run->late_done = true;
@@ -80,14 +82,19 @@ static void complete(struct run *run) {
   run->late_done = pipes_are_closed(run);
   run->phase = RUN_ENDED;
   listeners_end(run);
+  FAULT("end-told", 0);
   if (run->server->stopping) run_let_go(run);
   else run_settle(run);
 }
 
 static void join_step(struct timer *timer) {
   struct run *run = owner_of(timer, struct run, step);
-  if (join_logs(run)) complete(run);
-  else server_soon(run->server, timer);
+  if (!join_logs(run)) {
+    server_soon(run->server, timer);
+    return;
+  }
+  FAULT("joined", 0);
+  complete(run);
 }
 
 static void finish(struct run *run) {
@@ -153,6 +160,7 @@ static void settle_step(struct timer *timer) {
 }
 
 static void drained(struct run *run) {
+  FAULT("drained", 0);
   if (run->after_ladder) finish(run);
   else look_for_leftovers(run);
 }
@@ -217,6 +225,7 @@ void run_exited(struct run *run, int status, const struct rusage *usage) {
   run->record.peak_bytes = (uint64_t)usage->ru_maxrss * 1024;
   if (run->phase != RUN_RUNNING) return;
   stop_limits(run);
+  FAULT("exit-seen", 0);
   drain(run);
 }
 
@@ -254,6 +263,7 @@ static void ladder_over(struct run *run, bool gone) {
   ssize_t count = gone ? 0 : run_processes(run, &found);
   size_t left = count > 0 ? (size_t)count : 0;
   run->ladder.active = false;
+  if (gone) FAULT("tree-gone", 0);
   timer_clear(&run->server->timers, &run->ladder.timer);
   answer_stoppers(run, left);
   if (run->phase == RUN_ENDING) {
@@ -290,6 +300,7 @@ static void ladder_kill(struct run *run) {
   ladder->next_kill_us = now_us + kill_again_us;
   ladder->look_after_us = first_look_us;
   run_signal(run, SIGKILL);
+  FAULT("kill-sent", 0);
   ladder_wait(run);
 }
 
@@ -315,6 +326,7 @@ static void ladder_begin(struct run *run, int signal, int64_t grace_us) {
     return;
   }
   run_signal(run, signal);
+  FAULT("term-sent", 0);
   ladder->grace_until_us = run->server->now_us + grace_us;
   ladder->look_after_us = first_look_us;
   ladder_wait(run);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "controller.h"
+#include "fault.h"
 #include "run.h"
 
 struct input_piece {
@@ -77,6 +78,7 @@ static void pass_on(struct run *run) {
       return;
     }
     piece->done += (size_t)written;
+    FAULT("input-taken", 0);
     if (piece->done == piece->length) first_is_taken(run);
   }
   if (input->source.fd < 0) return;
@@ -106,6 +108,7 @@ static enum input_answer append(struct run *run, const struct asker *asker, cons
   input->last = piece;
   input->waiting += length;
   if (length > 0) input->line_is_open = bytes[length - 1] != '\n';
+  FAULT("input-queued", 0);
   pass_on(run);
   return INPUT_ADDED;
 }

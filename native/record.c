@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fault.h"
+
 enum { MOST_UNSAVED = 256, RECENT_BYTES = 8192 };
 static const int64_t worth_staying_us = INT64_C(600) * 1000000;
 
@@ -192,7 +194,11 @@ bool record_write(int folder, const char *name, const char *text) {
   bool whole = write_whole(file, text, strlen(text)) && write_whole(file, "\n", 1);
   int error = errno;
   close(file);
-  if (whole && renameat(folder, sibling, folder, name) == 0) return true;
+  FAULT(name[0] == 'e' ? "end-drafted" : "process-drafted", 0);
+  if (whole && renameat(folder, sibling, folder, name) == 0) {
+    FAULT(name[0] == 'e' ? "end-written" : "process-noted", 0);
+    return true;
+  }
   if (whole) error = errno;
   unlinkat(folder, sibling, 0);
   errno = error;

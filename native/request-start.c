@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "requests.h"
 
 enum { MOST_MARK = 256, MOST_SIZE = 65535 };
@@ -130,6 +131,7 @@ static void answer_started(const struct request *request, struct run *run, const
   frame_add_number(outbox, 2, (uint64_t)run->key.leader);
   frame_add_text(outbox, 3, identity);
   controller_send(request->controller);
+  FAULT("started-told", 0);
   /* Who could not be told of the end would wait for ever. */
   if (!listener_add(run, request->controller, listening)) request->controller->gone = true;
 }
@@ -165,6 +167,7 @@ void request_start(struct request *request) {
   }
   take_terms(request, &texts, id, &terms);
   take_listening(request, &listening);
+  FAULT("start-parsed", 0);
   const char *refusal = find_refusal(request->controller->server, id);
   if (request->wrong) answer_invalid(request);
   else if (refusal) controller_error(request->controller, request->frame->tag, refusal, "this supervisor does not start the run", "run");

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef HOLDFAST_BUILD
-#define HOLDFAST_BUILD "dev"
-#endif
+#include "build.h"
+#include "fault.h"
 
 enum { PROTOCOL_VERSION = 1, MOST_SIGNAL = 64, MOST_INPUT_BYTES = 64 * 1024, MOST_LISTED = 16384, MOST_SIZE = 65535 };
 
@@ -191,6 +190,7 @@ static void request_stop(struct request *request) {
   uint64_t grace_ms = take_number(request, 4, "grace", UINT64_MAX, 0, UINT64_MAX);
   struct run *run = require_run(request, HELD_OR_KEPT);
   if (!run) return;
+  FAULT("stop-asked", 0);
   const struct asker asker = {request->controller->id, request->frame->tag};
   const struct stop_request stop = {
     .cut = (enum cut)cause,
@@ -289,6 +289,7 @@ static void request_hello(struct request *request) {
   frame_add_text(outbox, 3, identity);
   frame_add_text(outbox, 4, HOLDFAST_BUILD);
   controller_send(controller);
+  FAULT("hello-answered", 0);
 }
 
 static void request_quit(struct request *request) {

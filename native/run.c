@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "listener.h"
 
 enum { LARGE_PIPE = 1024 * 1024, USUAL_PIPE = 65536, FULL_READS = 4 };
@@ -180,11 +181,14 @@ static void note_order(struct stream *stream, size_t length) {
 /* To the disk first, to listeners second. */
 static void take_output(struct stream *stream, const uint8_t *bytes, size_t length) {
   struct run *run = stream->run;
+  FAULT("output-read", run->streams[STDOUT].bytes + run->streams[STDERR].bytes);
   run->last_byte_us = run->server->now_us;
   log_write(stream->log, bytes, length);
   stream->bytes += length;
+  FAULT(run->phase == RUN_ENDED ? "late-output" : "output-logged", run->streams[STDOUT].bytes + run->streams[STDERR].bytes);
   note_order(stream, length);
   if (run->listeners) listeners_output(stream, bytes, length);
+  FAULT("output-told", run->streams[STDOUT].bytes + run->streams[STDERR].bytes);
 }
 
 /* Whoever fills its pipe again and again gets a larger one, so that writer and reader need not wait for each other as often. */
@@ -355,6 +359,7 @@ enum run_failure run_start(struct server *server, const struct run_terms *terms,
     run_free(run);
     return RUN_NOT_STARTED;
   }
+  FAULT("child-started", 0);
   begin(run, &with_tag, &command, began_us);
   record_process(run->folder, run->key.leader, run->key.start);
   *started = run;

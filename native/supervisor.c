@@ -10,14 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "build.h"
 #include "guardian.h"
 #include "host.h"
 #include "server.h"
 #include "start.h"
-
-#ifndef HOLDFAST_BUILD
-#define HOLDFAST_BUILD "dev"
-#endif
 
 static const uint64_t usual_idle_ms = 600000;
 
@@ -78,9 +75,17 @@ static void blank(int argc, char **argv) {
     if (argv[at] == end) end += strlen(argv[at]) + 1;
   for (char **variable = environ; variable && *variable; variable += 1)
     if (*variable == end) end += strlen(*variable) + 1;
+#ifdef HOLDFAST_FAULTS
+  const char *faults = getenv("HOLDFAST_FAULT_FILE");
+  char *kept = faults ? strdup(faults) : NULL;
+#endif
   environ = nothing;
   memset(argv[0], 0, (size_t)(end - argv[0]));
   prctl(PR_SET_NAME, "holdfast-superv", 0UL, 0UL, 0UL);
+#ifdef HOLDFAST_FAULTS
+  if (kept) setenv("HOLDFAST_FAULT_FILE", kept, 1);
+  free(kept);
+#endif
 }
 
 static void prepare_signals(bool hangup_counts) {
