@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { App } from './app/api.ts'
 import { createApp } from './app/app.ts'
-import type { AppBasis, AppEquipment } from './app/context.ts'
+import type { AppBasis, AppEquipment, Place } from './app/context.ts'
 import { describeHome, type HomePlace } from './app/home.ts'
 import { openRecords } from './app/records.ts'
 import type { Processes } from './app/run-index.ts'
@@ -66,7 +66,10 @@ export async function openApp(options: OpenOptions): Promise<App> {
     version,
     // The command line is gone after every command; what it starts and leaves behind is meant to stay.
     endLeftoversOnClose: options.surface !== 'cli',
-    openSession: () => openSession(root),
+    ephemeral: options.ephemeral === true,
+    openPlace: () => openPlace({ root, home: home.path, env, use: config.settings.supervisor }),
+    openPlainSession: () => openPlainSession(root),
+    reachSupervisor: async (socket) => (await import('./backends/host/supervised.ts')).reachSupervisedHostSession(socket),
     branchOf(folder) {
       const found = folder === root ? repository : findRepository(folder)
       return found ? headOf(found.gitDir).branch : null
@@ -95,9 +98,38 @@ async function equip(surface: OpenOptions['surface'], env: AppBasis['ownEnv'], c
   }
 }
 
-async function openSession(root: string): Promise<Session> {
+async function openPlainSession(root: string): Promise<Session> {
   const [{ hostBackend }, { canMakePipes }] = await Promise.all([import('./backends/host/backend.ts'), import('./process/pipes.ts')])
   return hostBackend.open({ root, pipes: await canMakePipes() }, new AbortController().signal)
+}
+
+interface PlaceRequest {
+  readonly root: string
+  readonly home: string
+  readonly env: AppBasis['ownEnv']
+  readonly use: LoadedConfig['settings']['supervisor']
+}
+
+/** Under the supervisor, unless there is none, or it is not wanted, or does not serve. */
+async function openPlace({ root, home, env, use }: PlaceRequest): Promise<Place> {
+  const plain = async (why: string, warnings: readonly string[] = []): Promise<Place> => ({
+    kind: 'plain',
+    session: await openPlainSession(root),
+    why,
+    warnings,
+  })
+  if (env.HOLDFAST_SUPERVISOR === 'never') return plain('HOLDFAST_SUPERVISOR is "never"')
+  if (use.use === 'never') return plain('"supervisor.use" is "never" in the configuration')
+  const { findSupervisor } = await import('./supervisor/program.ts')
+  const program = findSupervisor()
+  if (program.kind === 'missing') return plain(program.why)
+  const { openSupervisedHostSession } = await import('./backends/host/supervised.ts')
+  try {
+    return { kind: 'supervised', session: await openSupervisedHostSession({ home, program, runtimeFolder: env.XDG_RUNTIME_DIR, idleMs: use.idleMs }) }
+  } catch (error) {
+    if (!(error instanceof HoldfastError && error.details.reason === 'supervisor_unavailable')) throw error
+    return plain(error.message, [`${error.message}; commands end with this process (see holdfast doctor)`])
+  }
 }
 
 async function processes(): Promise<Processes> {

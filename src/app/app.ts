@@ -18,7 +18,6 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
   let equipment: Promise<AppEquipment> | undefined
   let loading: Promise<UseCases> | undefined
   let loaded: UseCases | undefined
-  let seen: Promise<void> | undefined
   let closed = false
 
   function equipped(): Promise<AppEquipment> {
@@ -38,14 +37,13 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     return loading
   }
 
-  /** Runs whose holder died are told as such before anybody looks at the history. */
-  function history(): Promise<void> {
-    seen ??= settleAllAbandoned().catch(() => {})
-    return seen
-  }
-
-  async function settleAllAbandoned(): Promise<void> {
-    for (const record of await records.list({ running: true, limit: 1000 })) await (await useCases()).settle(record)
+  /** Runs that ended unseen, or whose holder died, are told as such before anybody looks at the history. */
+  async function history(): Promise<void> {
+    try {
+      for (const record of await records.list({ running: true, limit: 1000 })) await (await useCases()).settle(record)
+    } catch {
+      // Then they are told as they are known.
+    }
   }
 
   const app: App = {
@@ -57,7 +55,8 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
       await history()
       const filter: RunFilter = { query: input.query, failing: input.failing, runtime: input.runtime, limit: checkLimit(input.limit, defaultRuns, maxListed) }
       const [found, { runs: total }] = await Promise.all([records.list(filter), records.count()])
-      return { runs: found.map((record) => toSummary(loaded?.held(record.id) ?? record)), total, warnings: await records.warnings() }
+      const current = await Promise.all(found.map(async (record) => (await loaded?.held(record.id)) ?? record))
+      return { runs: current.map(toSummary), total, warnings: await records.warnings() }
     },
     show: async (...given) => (await useCases()).show(...given),
     output: async (...given) => (await useCases()).output(...given),

@@ -2,12 +2,20 @@ import type { Session } from '../core/backend.ts'
 import type { StreamName } from '../core/command.ts'
 import type { Machine } from '../core/machine.ts'
 import type { RunRecord } from '../core/run.ts'
+import type { SupervisedSession } from '../core/supervised.ts'
+import type { Inlet } from '../engine/feed.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { ConfigResult } from './api.ts'
 import type { Home, HomePlace } from './home.ts'
 import type { Masking } from './masking.ts'
 import type { Records } from './records.ts'
 import type { AppSettings } from './settings.ts'
+
+/** Where commands run. */
+export type Place =
+  | { readonly kind: 'supervised'; readonly session: SupervisedSession }
+  /** `why` there is no supervisor; `warnings` where there should be one. */
+  | { readonly kind: 'plain'; readonly session: Session; readonly why: string; readonly warnings: readonly string[] }
 
 /** What is at hand from the beginning. */
 export interface AppBasis {
@@ -21,9 +29,16 @@ export interface AppBasis {
   readonly settings: AppSettings
   readonly records: Records
   readonly version: string
-  /** Whether processes that runs of this process left behind end with it. */
+  /** Whether every run ends with this process. */
+  readonly ephemeral: boolean
+  /** Whether processes that runs of this process left behind end with it, where nothing else holds them. */
   readonly endLeftoversOnClose: boolean
-  openSession(): Promise<Session>
+  /** Where commands run: under the supervisor of the home, or, where there is none, as children of this process. */
+  openPlace(): Promise<Place>
+  /** As children of this process. */
+  openPlainSession(): Promise<Session>
+  /** The supervisor that serves at a socket, of this or another version; undefined where none does. */
+  reachSupervisor(socket: string): Promise<SupervisedSession | undefined>
   /** The branch of the repository that holds the folder, or null. */
   branchOf(folder: string): string | null
   explainConfig(): ConfigResult
@@ -48,14 +63,25 @@ export interface EndedRun {
   readonly unsaved?: Partial<Record<StreamName, Uint8Array>>
 }
 
-/** A run that this process holds. */
+/** A run that this process began and follows. */
 export interface ActiveRun {
   readonly id: string
+  /** The record as it was when the run had begun. */
+  readonly begun: RunRecord
   /** The record as it is now, with totals up to now. */
-  current(): RunRecord
+  current(): Promise<RunRecord>
   /** Knows the secrets of this run, written down or not. */
   readonly masker: Masker
-  /** Resolves to the record of the end. Never rejects. */
+  /** Resolves to the record of the end, or, of a run that was let go of, as it was. Never rejects. */
   readonly finished: Promise<EndedRun>
   cancel(signal?: NodeJS.Signals): void
+  /** Where more may be written to its standard input. */
+  readonly inlet: OpenInlet | undefined
+  /** Lets it live on without this process; absent where it cannot. */
+  readonly release: (() => void) | undefined
+}
+
+export interface OpenInlet extends Inlet {
+  /** Whether the command may be written to now. */
+  isOpen(): Promise<boolean>
 }

@@ -1,55 +1,49 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
-import type { Session } from '../core/backend.ts'
-import { type ExecutionPlan, markVariable, type ResolvedCommand } from '../core/command.ts'
+import { existsSync } from 'node:fs'
+import { markVariable } from '../core/command.ts'
 import { failure, type HoldfastError, toHoldfastError, withFacts } from '../core/errors.ts'
 import { resolveLimits } from '../core/limits.ts'
-import { emptyTotals, type ProcessIdentity, type RunRecord } from '../core/run.ts'
+import { emptyTotals, type Holder, type ProcessIdentity, type RunRecord } from '../core/run.ts'
 import { headBytes } from '../core/text.ts'
 import { pause, systemClock } from '../engine/clock.ts'
-import { type Execution, execute } from '../engine/execute.ts'
+import { isLost } from '../engine/contact.ts'
 import type { Masker } from '../engine/redact.ts'
-import { type ExecCall, type ExecInput, type StopSignal, stopSignals } from './api.ts'
-import { type Program, resolveCwd, resolveProgram } from './command.ts'
-import type { ActiveRun, AppContext } from './context.ts'
+import type { ExecCall, ExecInput } from './api.ts'
+import { resolveCwd, resolveProgram } from './command.ts'
+import type { ActiveRun, AppContext, Place } from './context.ts'
 import { composeEnvironment } from './environment.ts'
+import { holdPlain } from './hold-plain.ts'
+import { holderOf, holdSupervised } from './hold-supervised.ts'
+import type { Beginning, Prepared } from './holding.ts'
 import { tryHome } from './home.ts'
-import { keepPrintedSecrets, noteSecrets } from './masking.ts'
-import { type RunFolder, readRecord } from './run-folder.ts'
+import { noteSecrets } from './masking.ts'
+import type { Places } from './places.ts'
 import { newRunId } from './run-id.ts'
 
-/** How often a request of another process to stop a run is looked for. */
-const stopPollMs = 150
 /** What a command gets to end when this process closes; a longer grace of its own does not count then. */
 const closeGraceMs = 1_500
 const maxPurposeBytes = 2_000
+const usualTerminal = { rows: 24, columns: 80 }
+/** What the kernel stores of either (struct winsize, ioctl_tty(2)). */
+const maxTerminalSide = 65_535
 
-/** The runs that this process holds, from before their start to after their end. */
+/** The runs that this process began and follows, from before their start to after their end. */
 export interface Executions {
   begin(input: ExecInput, call: ExecCall): Promise<ActiveRun>
   find(id: string): ActiveRun | undefined
-  /** Cancels all and waits until they are over. */
+  /** Nobody waits for the run any more: where it can, it lives on when this process closes. */
+  letBe(run: ActiveRun): void
+  /** Cancels what is waited for or cannot live on, lets the rest go, and waits until that is done. */
   close(): Promise<void>
 }
 
-interface Prepared {
-  readonly program: Program
-  readonly cwd: string
-  readonly env: Record<string, string>
-  readonly plan: Omit<ExecutionPlan, 'command'>
-  readonly notes: readonly string[]
-  readonly secrets: readonly string[]
-  readonly masker: Masker
-}
-
-export function createExecutions(context: AppContext): Executions {
+export function createExecutions(context: AppContext, places: Places): Executions {
   const active = new Map<string, ActiveRun>()
   /** Runs that are between being asked for and being active. */
   const beginning = new Set<Promise<ActiveRun>>()
-  /** Runs of this process that ended by themselves and left processes behind. */
+  /** Runs that nobody waits for. */
+  const unattended = new WeakSet<ActiveRun>()
+  /** Runs of this process that ended by themselves and left processes behind, which end with it. */
   const leaving = new Map<string, ProcessIdentity | null>()
-  /** Cut the grace of each run that goes on short. */
-  const hurries = new Set<() => void>()
-  let session: Promise<Session> | undefined
   let closed = false
 
   async function prepare(input: ExecInput, id: string): Promise<Prepared> {
@@ -59,6 +53,7 @@ export function createExecutions(context: AppContext): Executions {
     const { limits, notes } = resolveLimits(input, settings.limits)
     const leftovers = input.leftovers ?? 'report'
     if (leftovers !== 'report' && leftovers !== 'kill') throw failure('invalid', { field: 'leftovers', value: leftovers, accepted: 'report or kill' })
+    const pty = resolvePty(input.pty)
     const env = composeEnvironment({
       own: context.ownEnv,
       pass: [...settings.env.pass, ...(input.passEnv ?? [])],
@@ -70,7 +65,18 @@ export function createExecutions(context: AppContext): Executions {
     const named = [...settings.env.pass, ...(input.passEnv ?? [])].map((name) => [name, env[name]] as const)
     const secrets = context.secretsOf({ ...Object.fromEntries(named), ...settings.env.set, ...input.env })
     const stdin = typeof input.stdin === 'string' ? Buffer.from(input.stdin) : input.stdin
-    return { program, cwd, env, plan: { limits, stdin, leftovers }, notes, secrets, masker: context.masking.withSecrets(secrets) }
+    return {
+      program,
+      cwd,
+      env,
+      plan: { limits, stdin, leftovers },
+      pty,
+      interactive: input.interactive === true,
+      ephemeral: context.ephemeral || input.ephemeral === true,
+      notes,
+      secrets,
+      masker: context.masking.withSecrets(secrets),
+    }
   }
 
   async function begin(input: ExecInput, call: ExecCall): Promise<ActiveRun> {
@@ -78,23 +84,22 @@ export function createExecutions(context: AppContext): Executions {
     const id = newRunId()
     const prepared = await prepare(input, id)
     tryHome(context.home, context.homePlace)
-    const first = firstRecord(context, id, prepared, input.purpose)
-    const warnings = [...context.home.warnings, ...(await context.records.begin(first))]
+    const place = await places.current()
+    if (prepared.pty && place.kind === 'plain') throw failure('supervisor_needed', { what: 'a pseudo-terminal', why: place.why })
+    const first = firstRecord(context, id, prepared, input.purpose, holderAt(place))
+    const warnings = [...context.home.warnings, ...(place.kind === 'plain' ? place.warnings : []), ...(await context.records.begin(first))]
     const folder = context.records.folder(id)
-    const canceled = { outcome: { kind: 'canceled', exitCode: null, signal: null, limit: null } } as const
-    session ??= context.openSession()
     try {
-      await session
       noteSecrets(folder, prepared.secrets)
-      if (call.signal?.aborted || closed) return over(first, canceled, prepared.masker, warnings)
-      const command: ResolvedCommand = {
-        argv: prepared.program.prepare(folder.path),
-        cwd: prepared.cwd,
-        env: prepared.env,
-        stdin: prepared.plan.stdin ? 'fed' : 'none',
-        mark: id,
+      if (call.signal?.aborted || closed) {
+        const outcome = { kind: 'canceled', exitCode: null, signal: null, limit: null } as const
+        return over(first, { outcome }, prepared.masker, warnings)
       }
-      return await start(await session, first, command, prepared, folder, call, warnings)
+      const { program, cwd, env } = prepared
+      const command = { argv: program.prepare(folder.path), cwd, env, mark: id }
+      const run = await hold(place, { first, folder, prepared, command, call, warnings })
+      follow(run, prepared)
+      return run
     } catch (error) {
       const failed = withFacts(nameRuntime(toHoldfastError(error), prepared.program.runtime), prepared.masker.mask)
       await over(first, { state: 'failed', error: failed.toJSON() }, prepared.masker, warnings).finished
@@ -102,95 +107,40 @@ export function createExecutions(context: AppContext): Executions {
     }
   }
 
+  const holderAt = (place: Place): Holder => (place.kind === 'supervised' ? holderOf(place.session, context.machine.self) : context.machine.self)
+
+  async function hold(place: Place, beginning: Beginning): Promise<ActiveRun> {
+    if (place.kind === 'plain') return holdPlain(context, place.session, beginning)
+    // A supervisor keeps a run in its folder and nowhere else; a command runs also where there is no room for one.
+    if (!existsSync(beginning.folder.path)) return hold(await places.plain('its run cannot be kept'), beginning)
+    try {
+      return await holdSupervised(context, places, place.session, beginning)
+    } catch (error) {
+      if (!isLost(error)) throw error
+      // Contact was lost before anything was started, so it may be started elsewhere.
+      const next = await places.current()
+      if (next.kind === 'plain' && beginning.prepared.pty) throw error
+      const first = { ...beginning.first, holder: holderAt(next) }
+      const warnings = [...beginning.warnings, ...(next.kind === 'plain' ? next.warnings : []), ...(await context.records.replace(first))]
+      const again = { ...beginning, first, warnings }
+      return next.kind === 'plain' ? holdPlain(context, next.session, again) : holdSupervised(context, places, next.session, again)
+    }
+  }
+
+  function follow(run: ActiveRun, { ephemeral }: Prepared): void {
+    active.set(run.id, run)
+    void run.finished.then(({ record }) => {
+      active.delete(run.id)
+      const endsWithUs = ephemeral || (record.holder.socket === undefined && context.endLeftoversOnClose)
+      if (endsWithUs && record.leftovers.length > 0) leaving.set(run.id, record.process)
+    })
+  }
+
   /** The end of a run that never had a process. */
   function over(first: RunRecord, end: Partial<RunRecord>, masker: Masker, before: readonly string[]): ActiveRun {
     const record: RunRecord = { ...first, state: 'ended', ...end, endedAt: context.now().toISOString(), durationMs: 0 }
-    const finished = context.records.replace(record).then((more) => ({ record, warnings: merge(before, more) }))
-    return { id: first.id, current: () => record, masker, finished, cancel() {} }
-  }
-
-  async function start(
-    place: Session,
-    first: RunRecord,
-    command: ResolvedCommand,
-    prepared: Prepared,
-    folder: RunFolder,
-    call: ExecCall,
-    before: readonly string[],
-  ): Promise<ActiveRun> {
-    const controller = new AbortController()
-    const hurryThis = new AbortController()
-    const hurryUp = (): void => hurryThis.abort()
-    hurries.add(hurryUp)
-    // Whoever says KILL while the grace of an earlier request goes on does not want to wait for its end.
-    const cancel = (signal?: NodeJS.Signals): void => {
-      if (controller.signal.aborted && signal === 'SIGKILL') hurryUp()
-      controller.abort({ signal })
-    }
-    const abort = (): void => controller.abort()
-    call.signal?.addEventListener('abort', abort, { once: true })
-    const forget = (): void => {
-      call.signal?.removeEventListener('abort', abort)
-      hurries.delete(hurryUp)
-    }
-    const execution = await execute({
-      session: place,
-      plan: { ...prepared.plan, command },
-      logs: { stdout: folder.stdout, stderr: folder.stderr, order: folder.order, maxBytes: prepared.plan.limits.maxOutputBytes },
-      signal: controller.signal,
-      hurry: hurryThis.signal,
-      onOutput: call.onOutput,
-    }).catch((error: unknown) => {
-      forget()
-      throw error
-    })
-    const started: RunRecord = { ...first, process: execution.running.process }
-    if (started.process) context.records.started(first.id, started.process)
-    const unwatch = watchStopRequest(folder, cancel)
-    const finished = finish(execution, started, prepared, folder, before).finally(() => {
-      unwatch()
-      forget()
-      active.delete(first.id)
-    })
-    const run: ActiveRun = {
-      id: first.id,
-      current: () => withProgress(started, execution),
-      masker: prepared.masker,
-      finished,
-      cancel,
-    }
-    active.set(first.id, run)
-    return run
-  }
-
-  async function finish(execution: Execution, started: RunRecord, prepared: Prepared, folder: RunFolder, before: readonly string[]) {
-    const end = await execution.finished
-    const notes: string[] = []
-    try {
-      keepPrintedSecrets(folder, [...context.masking.secrets, ...prepared.secrets])
-    } catch (error) {
-      notes.push(`secrets in the output could not be noted: ${toHoldfastError(error).message}`)
-    }
-    const { masker } = prepared
-    if (end.leftovers.length > 0) leaving.set(started.id, started.process)
-    const record: RunRecord = {
-      ...started,
-      state: 'ended',
-      outcome: end.outcome,
-      durationMs: Math.round(end.durationMs),
-      endedAt: context.now().toISOString(),
-      stdout: end.stdout,
-      stderr: end.stderr,
-      leftovers: end.leftovers.map(({ pid, name }) => ({ pid, name: masker.mask(name) })),
-      // Somebody may have pinned the run while it went on.
-      pinned: readRecord(folder, started.id)?.pinned ?? false,
-      warnings: [...started.warnings, ...end.notes.map((note) => masker.mask(note)), ...notes],
-    }
-    return { record, warnings: merge(before, await context.records.replace(record)), unsaved: end.unsaved }
-  }
-
-  function endAll(left: ReadonlyMap<string, ProcessIdentity | null>): Promise<unknown>[] {
-    return [...left].map(([id, first]) => context.machine.endTree(id, first, 'SIGTERM', closeGraceMs))
+    const finished = context.records.replace(record).then((more) => ({ record, warnings: [...new Set([...before, ...more])] }))
+    return { id: first.id, begun: record, current: async () => record, masker, finished, cancel() {}, inlet: undefined, release: undefined }
   }
 
   return {
@@ -200,26 +150,42 @@ export function createExecutions(context: AppContext): Executions {
       return promise
     },
     find: (id) => active.get(id),
+    letBe: (run) => void unattended.add(run),
     async close() {
       closed = true
       // What is just being started is let come so far that it can be ended.
       await Promise.allSettled(beginning)
       const runs = [...active.values()]
-      for (const run of runs) run.cancel()
-      const over = new AbortController()
-      void pause(systemClock, closeGraceMs, over.signal).then(() => {
-        for (const hurryUp of hurries) hurryUp()
+      const canceled = runs.filter((run) => !run.release || !unattended.has(run))
+      for (const run of runs)
+        if (canceled.includes(run)) run.cancel()
+        else run.release?.()
+      const done = new AbortController()
+      void pause(systemClock, closeGraceMs, done.signal).then(() => {
+        if (!done.signal.aborted) for (const run of canceled) run.cancel('SIGKILL')
       })
-      await Promise.all([...runs.map((run) => run.finished), ...(context.endLeftoversOnClose ? endAll(leaving) : [])])
-      over.abort()
-      await (await session?.catch(() => undefined))?.close()
+      const leftovers = [...leaving].map(([id, first]) => context.machine.endTree(id, first, 'SIGTERM', closeGraceMs))
+      await Promise.all([...canceled.map((run) => run.finished), ...leftovers])
+      done.abort()
     },
   }
 }
 
-const merge = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])]
+function resolvePty(pty: ExecInput['pty']): { rows: number; columns: number } | undefined {
+  if (pty === undefined || pty === false) return undefined
+  const size = pty === true ? usualTerminal : pty
+  const isSide = (side: unknown): boolean => Number.isInteger(side) && (side as number) >= 1 && (side as number) <= maxTerminalSide
+  if (typeof size === 'object' && isSide(size?.rows) && isSide(size.columns)) return { rows: size.rows, columns: size.columns }
+  throw failure('invalid', { field: 'pty', value: pty, accepted: `true, or { rows, columns } from 1 to ${maxTerminalSide}` })
+}
 
-function firstRecord(context: AppContext, id: string, { program, cwd, plan, notes, masker }: Prepared, purpose: string | undefined): RunRecord {
+function firstRecord(
+  context: AppContext,
+  id: string,
+  { program, cwd, plan, pty, notes, masker }: Prepared,
+  purpose: string | undefined,
+  holder: Holder,
+): RunRecord {
   const branch = context.branchOf(cwd)
   return {
     id,
@@ -238,38 +204,16 @@ function firstRecord(context: AppContext, id: string, { program, cwd, plan, note
     stderr: emptyTotals,
     leftovers: [],
     warnings: notes,
-    holder: context.machine.self,
+    holder,
     process: null,
     pinned: false,
     limits: { timeoutMs: plan.limits.timeoutMs, idleTimeoutMs: plan.limits.idleTimeoutMs },
+    ...(pty ? { pty } : {}),
   }
-}
-
-function withProgress(record: RunRecord, execution: Execution): RunRecord {
-  const { elapsedMs, stdout, stderr } = execution.progress()
-  return { ...record, durationMs: Math.round(elapsedMs), stdout, stderr }
 }
 
 // A missing program that stands for a runtime is told by the name that the caller used.
 function nameRuntime(error: HoldfastError, runtime: string | null): HoldfastError {
   if (runtime === null || error.details.reason !== 'program_missing') return error
   return failure('runtime_missing', { runtime, program: String(error.details.program) }, error)
-}
-
-function watchStopRequest(folder: RunFolder, stop: (signal: StopSignal) => void): () => void {
-  const timer = setInterval(() => {
-    if (!existsSync(folder.stop)) return
-    stop(readStopRequest(folder))
-    rmSync(folder.stop, { force: true })
-  }, stopPollMs)
-  return () => clearInterval(timer)
-}
-
-function readStopRequest(folder: RunFolder): StopSignal {
-  try {
-    const text = readFileSync(folder.stop, 'utf8').trim()
-    return stopSignals.find((signal) => signal === text) ?? 'SIGTERM'
-  } catch {
-    return 'SIGTERM'
-  }
 }

@@ -1,7 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { type EndRecord, parseEndRecord } from '../core/end-record.ts'
 import { errnoOf } from '../core/errors.ts'
 import { emptyTotals, type ProcessIdentity, type RunRecord, runStates } from '../core/run.ts'
+import { factsOf } from '../engine/end-facts.ts'
 
 /** The files of one run. Paths are always made from the id: nothing that a file says of paths is believed. */
 export interface RunFolder {
@@ -9,6 +11,8 @@ export interface RunFolder {
   readonly record: string
   /** The first process of the command, as long as the record does not say it. */
   readonly process: string
+  /** What the supervisor recorded of the end; docs/supervisor-protocol.md. */
+  readonly end: string
   readonly stdout: string
   readonly stderr: string
   /** In which order the bytes of both came; only where both streams had some. */
@@ -31,6 +35,7 @@ export function runFolder(runs: string, id: string): RunFolder {
     path,
     record: join(path, 'run.json'),
     process: join(path, 'process.json'),
+    end: join(path, 'end.json'),
     stdout: join(path, 'stdout.log'),
     stderr: join(path, 'stderr.log'),
     order: join(path, 'order.log'),
@@ -99,7 +104,7 @@ export function readRecord(folder: RunFolder, id: string): RunRecord | undefined
   }
   if (typeof found !== 'object' || found === null || found.id !== id) return undefined
   if (!found.state || !runStates.includes(found.state) || typeof found.startedAt !== 'string') return undefined
-  return {
+  const record: RunRecord = {
     ...found,
     id,
     state: found.state,
@@ -120,6 +125,35 @@ export function readRecord(folder: RunFolder, id: string): RunRecord | undefined
     holder: found.holder ?? { pid: 0, startTime: '' },
     process: found.process ?? (found.state === 'running' ? readProcess(folder) : null),
     pinned: found.pinned === true,
+  }
+  // A run that never started has no end, and one of plain mode says it in its record.
+  const end = record.state === 'failed' || record.holder.socket === undefined ? undefined : readEnd(folder, id)
+  return end ? withEnd(record, end) : record
+}
+
+function readEnd(folder: RunFolder, id: string): EndRecord | undefined {
+  try {
+    return parseEndRecord(readFileSync(folder.end, 'utf8'), id)
+  } catch {
+    return undefined
+  }
+}
+
+/** The record with what the supervisor says of the end: the truth, also where somebody took the run for interrupted. */
+export function withEnd(record: RunRecord, end: EndRecord): RunRecord {
+  const facts = factsOf(end)
+  return {
+    ...record,
+    state: 'ended',
+    outcome: facts.outcome,
+    durationMs: Math.round(facts.durationMs),
+    endedAt: facts.endedAt,
+    stdout: facts.stdout,
+    stderr: facts.stderr,
+    // What was left behind may have been ended since.
+    leftovers: record.state === 'ended' ? record.leftovers : facts.leftovers,
+    warnings: [...new Set([...record.warnings, ...facts.notes])],
+    usage: facts.usage,
   }
 }
 

@@ -4,15 +4,18 @@ import type { RunRecord } from '../core/run.ts'
 import { splitLines } from '../core/text.ts'
 import { digestLog } from '../digest/digest.ts'
 import { pause, systemClock } from '../engine/clock.ts'
+import { inputChunkBytes } from '../engine/feed.ts'
 import { measureLog } from '../engine/log-reader.ts'
 import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext } from './context.ts'
 import { examine } from './doctor.ts'
 import { createExecutions } from './execution.ts'
-import { awaitEnd, followLogs, settleAbandoned, stopEnded, stopForeign } from './following.ts'
+import { awaitEnd, followLogs, type HeldRuns, settleAbandoned, stopEnded, stopForeign } from './following.ts'
 import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { makeHome, tryHome } from './home.ts'
+import { writeInput } from './input.ts'
+import { createPlaces } from './places.ts'
 import { readOutput } from './reading.ts'
 import { roomFor, toResult, toResultNow } from './results.ts'
 import { newRunId } from './run-id.ts'
@@ -27,7 +30,7 @@ const closeMs = 4_000
 /** What the app does besides listing what there is; see createApp, which loads it when it is needed. */
 export interface UseCases extends Omit<App, 'runs' | 'listNotes' | 'removeNote' | 'config'> {
   /** The record of a run that this process holds, as it is now. */
-  held(id: string): RunRecord | undefined
+  held(id: string): Promise<RunRecord | undefined>
   /** A record of a run whose holder died is brought to its end; others come back as they are. */
   settle(record: RunRecord): Promise<RunRecord>
   /** Ends what this process holds. The records stay open. */
@@ -36,7 +39,9 @@ export interface UseCases extends Omit<App, 'runs' | 'listNotes' | 'removeNote' 
 
 /** `history` resolves when the history may be looked at. */
 export function createUseCases(context: AppContext, history: () => Promise<void>): UseCases {
-  const executions = createExecutions(context)
+  const places = createPlaces(context)
+  const executions = createExecutions(context, places)
+  const held: HeldRuns = { context, places }
   const background = new Set<Promise<unknown>>()
   /** Runs that are over and not in the index yet. */
   const ended: RunRecord[] = []
@@ -61,7 +66,10 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
 
   function indexWhenOver(run: ActiveRun): void {
     later(async () => {
-      ended.push((await run.finished).record)
+      const { record } = await run.finished
+      // One that was let go of is indexed by whoever finds its end.
+      if (record.state === 'running') return
+      ended.push(record)
       indexing ??= setTimeout(() => later(indexEnded), indexAfterMs).unref()
     })
   }
@@ -77,33 +85,48 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
   async function exec(input: ExecInput, call: ExecCall = {}): Promise<RunResult> {
     checkBudget(input.budget)
     checkWait(input.waitMs)
-    if (input.detach) return execDetached(input, call)
+    if (input.detach && (await isHeldElsewhere(input))) return execElsewhere(input, call)
     const cancel = new AbortController()
-    const stopCanceling = linkAbort(call.signal, cancel)
+    // What is detached belongs to nobody's request.
+    const stopCanceling = input.detach ? () => {} : linkAbort(call.signal, cancel)
     const run = await executions.begin(input, { ...call, signal: cancel.signal }).catch((error: unknown) => {
       stopCanceling()
       throw error
     })
     indexWhenOver(run)
-    call.onBegin?.(toResultNow(context, run.current(), input.budget, [], run))
-    const result = await answerWithin(run, input.waitMs, input.budget)
+    if (input.detach) executions.letBe(run)
+    call.onBegin?.(toResultNow(context, run.begun, input.budget, [], run))
+    const result = await (input.detach ? answerWithin(run, input.waitMs ?? 0, input.budget, call.signal) : answerWithin(run, input.waitMs, input.budget))
     // Once answered, the run belongs to nobody's request any more.
     stopCanceling()
+    if (result.state === 'running') executions.letBe(run)
     return result
   }
 
   async function answerWithin(run: ActiveRun, waitMs: number | undefined, budget: number | undefined, signal?: AbortSignal): Promise<RunResult> {
     const end = await within(run.finished, waitMs, signal)
-    return end ? toResult(context, end.record, budget, end.warnings, { ...run, ...end }) : toResult(context, run.current(), budget, [], run)
+    return end ? toResult(context, end.record, budget, end.warnings, { ...run, ...end }) : toResult(context, await run.current(), budget, [], run)
   }
 
-  async function execDetached(input: ExecInput, call: ExecCall): Promise<RunResult> {
+  /** A process of its own holds what is to outlive this one where no supervisor does, or has to be fed for longer than a moment. */
+  async function isHeldElsewhere({ stdin }: ExecInput): Promise<boolean> {
     if (context.settings.disabledBy) throw failure('disabled', { where: context.settings.disabledBy })
+    const given = typeof stdin === 'string' ? Buffer.byteLength(stdin) : (stdin ?? new Uint8Array())
+    const bytes = typeof given === 'number' ? given : given instanceof Uint8Array ? given.length : Number.POSITIVE_INFINITY
+    if (bytes > inputChunkBytes) return true
+    tryHome(context.home, context.homePlace)
+    return (await places.current()).kind === 'plain'
+  }
+
+  async function execElsewhere(input: ExecInput, call: ExecCall): Promise<RunResult> {
+    const what = input.pty ? 'a pseudo-terminal' : input.interactive ? 'input from another process' : undefined
+    const place = what === undefined ? undefined : await places.current()
+    if (what !== undefined && place?.kind === 'plain') throw failure('supervisor_needed', { what, why: place.why })
     tryHome(context.home, context.homePlace)
     const id = await holdElsewhere(context, input)
     const record = await context.records.require(id)
     call.onBegin?.(toResultNow(context, record, input.budget))
-    const waited = await awaitEnd(context, record, input.waitMs ?? 0, call.signal)
+    const waited = await awaitEnd(held, record, input.waitMs ?? 0, call.signal)
     return toResult(context, measured(waited), input.budget, context.home.warnings)
   }
 
@@ -113,25 +136,25 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     const record = await context.records.require(input.run)
     const own = executions.find(record.id)
     if (own) return answerWithin(own, input.waitMs, input.budget, call.signal)
-    return toResult(context, measured(await awaitEnd(context, record, input.waitMs, call.signal)), input.budget)
+    return toResult(context, measured(await awaitEnd(held, record, input.waitMs, call.signal)), input.budget)
   }
 
   async function stop(input: { run: string; signal?: StopSignal | undefined }, call: Call = {}): Promise<RunResult> {
     const signal = input.signal ?? 'SIGTERM'
     if (!stopSignals.includes(signal)) throw failure('invalid', { field: 'signal', value: signal, accepted: stopSignals.join(', ') })
-    const record = await settleAbandoned(context, await context.records.require(input.run))
+    const record = await settleAbandoned(held, await context.records.require(input.run))
     const own = executions.find(record.id)
     if (own) {
       own.cancel(signal)
       return toResult(context, (await own.finished).record, undefined)
     }
-    if (record.state === 'running') return toResult(context, await stopForeign(context, record, signal, call), undefined)
-    return toResult(context, await stopEnded(context, record, signal), undefined)
+    if (record.state === 'running') return toResult(context, await stopForeign(held, record, signal, call), undefined)
+    return toResult(context, await stopEnded(held, record, signal), undefined)
   }
 
   async function current(reference: string): Promise<RunRecord> {
     const record = await context.records.require(reference)
-    return executions.find(record.id)?.current() ?? measured(await settleAbandoned(context, record))
+    return executions.find(record.id)?.current() ?? measured(await settleAbandoned(held, record))
   }
 
   /** A run that another process holds: its log is ahead of its record. */
@@ -145,16 +168,14 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     exec,
     wait,
     stop,
-    async input({ run }) {
-      throw failure('input_closed', { run: (await context.records.require(run)).id })
-    },
+    input: (input) => writeInput(held, executions, input),
     async show(input) {
       checkBudget(input.budget)
       return toResult(context, await current(input.run), input.budget)
     },
     output: async (input) => readOutput(context, await current(input.run), input),
     async follow(input, call) {
-      await followLogs(context, await context.records.require(input.run), input.streams, call)
+      await followLogs(held, await context.records.require(input.run), input.streams, call)
     },
     async search(input) {
       await history()
@@ -194,8 +215,8 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       return collectGarbage(context, dryRun === true)
     },
     doctor: () => examine(context),
-    held: (id) => executions.find(id)?.current(),
-    settle: (record) => settleAbandoned(context, record),
+    held: async (id) => executions.find(id)?.current(),
+    settle: async (record) => (executions.find(record.id) ? record : settleAbandoned(held, record)),
     async close() {
       await within(
         executions
@@ -205,6 +226,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
           .catch(() => {}),
         closeMs,
       )
+      await places.close()
     },
   }
 }

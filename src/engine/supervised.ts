@@ -15,11 +15,18 @@ import { createStops } from './stops.ts'
 
 /** Runs of a supervisor: it writes the logs and judges the end; here is started, listened, fed and asked. */
 
+export interface Supervised extends Executed {
+  /** ISO 8601, by the clock of the supervisor; absent where it did not say. */
+  readonly endedAt?: string | undefined
+  /** Whether the end record says all of this. */
+  readonly isRecorded: boolean
+}
+
 /** A run that a supervisor has started. */
 export interface Supervision extends Inlet {
   readonly process: ProcessIdentity | null
   /** Never rejects; undefined where the run was let go of. */
-  readonly finished: Promise<Executed | undefined>
+  readonly finished: Promise<Supervised | undefined>
   progress(): Promise<Progress>
   /** Undefined where it is over, or contact is lost. */
   status(): Promise<RunStatus | undefined>
@@ -102,7 +109,7 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
   request.hurry?.addEventListener('abort', stopping.hurry, { once: true })
   if (signal?.aborted) onAbort()
 
-  const finished = (async (): Promise<Executed | undefined> => {
+  const finished = (async (): Promise<Supervised | undefined> => {
     const end = begun.end ?? (await follow())
     signal?.removeEventListener('abort', onAbort)
     request.hurry?.removeEventListener('abort', stopping.hurry)
@@ -114,7 +121,8 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
       delivery.finish(facts)
       line.end()
     }
-    return { ...facts, notes: [...facts.notes, ...notes, ...delivery.notes(), ...line.notes()] }
+    const own = [...notes, ...delivery.notes(), ...line.notes()]
+    return { ...facts, notes: [...facts.notes, ...own], isRecorded: end !== undefined && own.length === 0 }
   })()
 
   return {

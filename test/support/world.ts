@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endSupervisors } from './end-supervisors.ts'
 
 /** A place of its own for one test, away from the person's home and settings; gone when the test is over. */
 export interface World extends AsyncDisposable {
@@ -27,6 +28,7 @@ export function openWorld(): World {
     env: scrubbedEnv(path('home'), path('tmp')),
     path,
     async [Symbol.asyncDispose]() {
+      await endSupervisors(folder)
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     },
   }

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs'
+import type { ResolvedCommand } from '../core/command.ts'
+import { failure } from '../core/errors.ts'
+import type { Holder, ProcessIdentity, RunRecord } from '../core/run.ts'
+import type { SupervisedSession } from '../core/supervised.ts'
+import { measureLog } from '../engine/log-reader.ts'
+import { type Supervised, type Supervision, supervise } from '../engine/supervised.ts'
+import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
+import { type Beginning, createCancel, endedRecord, isPinned, noteEnd } from './holding.ts'
+import type { Places } from './places.ts'
+
+/** A run that the supervisor holds: it writes the logs and records the end; this process only follows. */
+
+/** What is left of a run whose supervisor was killed gets so long to end. */
+export const orphanGraceMs = 2_000
+
+export function holderOf({ supervisor, handle }: SupervisedSession, starter: ProcessIdentity): Holder {
+  return { ...supervisor, socket: handle, starter }
+}
+
+export async function holdSupervised(context: AppContext, places: Places, session: SupervisedSession, beginning: Beginning): Promise<ActiveRun> {
+  const { first, folder, prepared, call } = beginning
+  const { plan, pty, interactive, ephemeral } = prepared
+  const canceling = createCancel(call.signal)
+  const command: ResolvedCommand = { ...beginning.command, stdin: interactive ? 'open' : plan.stdin === undefined ? 'none' : 'fed', pty }
+  const supervision = await supervise({
+    session,
+    plan: { ...plan, command },
+    id: first.id,
+    paths: folder,
+    bound: ephemeral,
+    reconnect: () => places.supervisorOf(first.holder),
+    signal: canceling.signal,
+    hurry: canceling.hurry,
+    onOutput: call.onOutput,
+    onProgress: call.onProgress,
+  }).catch((error: unknown) => {
+    canceling.forget()
+    throw error
+  })
+  const begun: RunRecord = { ...first, process: supervision.process }
+  return {
+    id: first.id,
+    begun,
+    async current() {
+      const { elapsedMs, stdout, stderr } = await supervision.progress()
+      return { ...begun, durationMs: Math.round(elapsedMs), stdout, stderr }
+    },
+    masker: prepared.masker,
+    finished: finish(context, supervision, begun, beginning).finally(canceling.forget),
+    cancel: canceling.cancel,
+    inlet: interactive ? inletOf(first.id, supervision) : undefined,
+    release: ephemeral ? undefined : supervision.release,
+  }
+}
+
+async function finish(context: AppContext, supervision: Supervision, begun: RunRecord, { folder, prepared, warnings }: Beginning): Promise<EndedRun> {
+  const end = await supervision.finished
+  if (!end) return { record: begun, warnings }
+  const notes = noteEnd(context, folder, prepared)
+  const settled = end.state === 'interrupted' ? await endOrphans(context, begun, end) : end
+  const record: RunRecord = {
+    ...endedRecord(begun, settled, prepared.masker, notes),
+    endedAt: settled.endedAt ?? null,
+    pinned: isPinned(folder),
+  }
+  // The end record says it all, as a rule; it may be missing where the disk is full.
+  const isWritten = settled.isRecorded && notes.length === 0 && existsSync(folder.end)
+  const more = await (isWritten ? context.records.finish(record) : context.records.replace(record))
+  return { record, warnings: [...new Set([...warnings, ...more])], unsaved: settled.unsaved }
+}
+
+/** The supervisor was killed: what it had started has lost its output, and is ended. */
+async function endOrphans(context: AppContext, begun: RunRecord, end: Supervised): Promise<Supervised> {
+  if (context.machine.isAlive(begun.holder)) return end
+  const folder = context.records.folder(begun.id)
+  const leftovers = await context.machine.endTree(begun.id, begun.process, 'SIGTERM', orphanGraceMs)
+  return { ...end, leftovers, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
+}
+
+function inletOf(run: string, { write, endInput, status }: Supervision): OpenInlet {
+  const isOpen = async (): Promise<boolean> => (await status())?.takesInput === true
+  return {
+    async write(bytes) {
+      if (!(await isOpen())) throw failure('input_closed', { run })
+      await write(bytes)
+    },
+    endInput,
+    isOpen,
+  }
+}

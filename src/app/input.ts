@@ -1,0 +1,51 @@
+import { failure } from '../core/errors.ts'
+import type { RunRecord } from '../core/run.ts'
+import type { InputRequest, InputResult } from './api.ts'
+import type { OpenInlet } from './context.ts'
+import type { Executions } from './execution.ts'
+import { type HeldRuns, settleAbandoned } from './following.ts'
+import { attachTo } from './places.ts'
+
+/** Writes to a run that goes on: over its supervisor, or directly where this process holds it. */
+export async function writeInput(held: HeldRuns, executions: Executions, input: InputRequest): Promise<InputResult> {
+  const { context } = held
+  const bytes = bytesOf(input)
+  const record = await settleAbandoned(held, await context.records.require(input.run))
+  const run = record.id
+  if (record.state !== 'running') throw failure('input_over', { run })
+  const own = executions.find(run)
+  const { inlet, letGo } = own ? { inlet: own.inlet, letGo: () => {} } : await reach(held, record)
+  try {
+    if (!inlet || !(await inlet.isOpen())) throw failure('input_closed', { run })
+    if (bytes.length > 0) await inlet.write(bytes)
+    if (input.end) await inlet.endInput()
+    const isOpen = !input.end && (await inlet.isOpen())
+    const state = isOpen ? 'running' : ((await context.records.require(run)).state ?? 'running')
+    return { id: run, state, bytes: bytes.length, open: isOpen }
+  } finally {
+    letGo()
+  }
+}
+
+function bytesOf({ text = '', enter, end }: InputRequest): Uint8Array {
+  if (typeof text !== 'string' && !(text instanceof Uint8Array)) throw failure('invalid', { field: 'text', value: text, accepted: 'text or bytes' })
+  if (text.length === 0 && !enter && !end)
+    throw failure('invalid', { field: 'text', value: undefined, accepted: 'text, a line feed (enter) or the end of the input' })
+  return Buffer.concat([Buffer.from(text as string), Buffer.from(enter ? '\n' : '')])
+}
+
+async function reach({ places }: HeldRuns, record: RunRecord): Promise<{ inlet: OpenInlet; letGo: () => void }> {
+  const { id, holder } = record
+  if (holder.socket === undefined) throw failure('input_elsewhere', { run: id, pid: holder.pid })
+  const run = await attachTo(places, record, { kind: 'nothing' })
+  if (run === 'unreachable') throw failure('supervisor_unavailable', { why: `nobody answers at ${holder.socket}` })
+  if (!run) throw failure('input_over', { run: id })
+  return {
+    inlet: {
+      write: (bytes) => run.write(bytes),
+      endInput: () => run.endInput(),
+      isOpen: async () => (await run.status()).takesInput,
+    },
+    letGo: () => run.release(),
+  }
+}

@@ -1,0 +1,97 @@
+import { messageOf } from '../core/errors.ts'
+import { monotonicMs } from '../core/monotonic.ts'
+import type { Holder, ProcessIdentity, RunRecord } from '../core/run.ts'
+import type { SupervisedRun, SupervisedSession } from '../core/supervised.ts'
+import type { AppContext, Place } from './context.ts'
+
+/** Where commands run, and the supervisors of runs that others began. Connections are opened once and kept. */
+export interface Places {
+  /** Where the next command runs. A supervisor whose contact was lost is looked for anew. */
+  current(): Promise<Place>
+  /** As children of this process, whatever else there is. */
+  plain(why: string): Promise<Place>
+  /** A connection to the very supervisor that holds a run; undefined where it does not answer any more, or there is none. */
+  supervisorOf(holder: Holder): Promise<SupervisedSession | undefined>
+  /** Lets go of all connections; runs go on, except those that are bound to them. */
+  close(): Promise<void>
+}
+
+/** Where a supervisor could not be used, it is tried again after this time. */
+const retryAfterMs = 30_000
+
+export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainSession' | 'reachSupervisor'>): Places {
+  let opened: Promise<Place> | undefined
+  let retryAt = Number.POSITIVE_INFINITY
+  let plainSession: ReturnType<AppContext['openPlainSession']> | undefined
+  const reached = new Map<string, Promise<SupervisedSession | undefined>>()
+  const closing: Promise<void>[] = []
+
+  async function open(): Promise<Place> {
+    const place = await context.openPlace()
+    retryAt = place.kind === 'plain' && place.warnings.length > 0 ? monotonicMs() + retryAfterMs : Number.POSITIVE_INFINITY
+    return place
+  }
+
+  async function current(): Promise<Place> {
+    const known = await opened?.catch(() => undefined)
+    const isUsable = known && (known.kind === 'supervised' ? known.session.open : monotonicMs() < retryAt)
+    // Only one of those who came at the same time opens it anew.
+    if (known && !isUsable && (await opened) === known) {
+      closing.push(known.session.close())
+      opened = undefined
+    }
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined
+      throw error
+    })
+    return opened
+  }
+
+  async function connect(socket: string): Promise<SupervisedSession | undefined> {
+    const own = await opened?.catch(() => undefined)
+    if (own?.kind === 'supervised' && own.session.handle === socket && own.session.open) return own.session
+    const known = await reached.get(socket)?.catch(() => undefined)
+    if (known?.open) return known
+    const connecting = context.reachSupervisor(socket)
+    reached.set(socket, connecting)
+    return connecting
+  }
+
+  return {
+    current,
+    async plain(why) {
+      plainSession ??= context.openPlainSession()
+      return { kind: 'plain', session: await plainSession, why, warnings: [] }
+    },
+    async supervisorOf(holder) {
+      if (holder.socket === undefined) return undefined
+      const session = await connect(holder.socket)
+      return session && isSame(session.supervisor, holder) ? session : undefined
+    },
+    async close() {
+      const places = [opened, plainSession?.then((session) => ({ session })), ...[...reached.values()].map(async (session) => ({ session: await session }))]
+      const settled = await Promise.allSettled(places)
+      await Promise.allSettled([...closing, ...settled.map((each) => (each.status === 'fulfilled' ? each.value?.session?.close() : undefined))])
+    },
+  }
+}
+
+const isSame = (a: ProcessIdentity, b: ProcessIdentity): boolean => a.pid === b.pid && a.startTime === b.startTime
+
+/**
+ * A run as its supervisor tells of it; undefined where that does not hold it any more, or is gone. Where it cannot be reached right
+ * now, that is `unreachable`.
+ */
+export async function attachTo(
+  places: Places,
+  record: RunRecord,
+  listen: Parameters<SupervisedSession['attach']>[1],
+): Promise<SupervisedRun | 'unreachable' | undefined> {
+  try {
+    const session = await places.supervisorOf(record.holder)
+    return await session?.attach(record.id, listen)
+  } catch (error) {
+    void messageOf(error)
+    return 'unreachable'
+  }
+}
