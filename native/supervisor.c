@@ -75,17 +75,9 @@ static void blank(int argc, char **argv) {
     if (argv[at] == end) end += strlen(argv[at]) + 1;
   for (char **variable = environ; variable && *variable; variable += 1)
     if (*variable == end) end += strlen(*variable) + 1;
-#ifdef HOLDFAST_FAULTS
-  const char *faults = getenv("HOLDFAST_FAULT_FILE");
-  char *kept = faults ? strdup(faults) : NULL;
-#endif
   environ = nothing;
   memset(argv[0], 0, (size_t)(end - argv[0]));
   prctl(PR_SET_NAME, "holdfast-superv", 0UL, 0UL, 0UL);
-#ifdef HOLDFAST_FAULTS
-  if (kept) setenv("HOLDFAST_FAULT_FILE", kept, 1);
-  free(kept);
-#endif
 }
 
 static void prepare_signals(bool hangup_counts) {
