@@ -16,7 +16,8 @@ export interface LogPiece {
 
 /**
  * Where the bytes of a log are, in order. `totals` are the ones of the run's record; without them (the run still goes on,
- * or its holder died) the files themselves tell. Empty when there is no log.
+ * or its holder died) the files themselves tell. They may be behind the log, where what a run left behind still prints.
+ * Empty when there is no log.
  */
 export function findPieces(path: string, totals: StreamTotals | undefined): LogPiece[] {
   const size = sizeOf(path)
@@ -28,7 +29,8 @@ export function findPieces(path: string, totals: StreamTotals | undefined): LogP
   // Listed before their sizes are asked for, the log's own last: of a log that grows, all but the newest part is whole then.
   const names = namesBeside(path)
   const segments = findSegments(path, names)
-  return arrange(path, sizeOf(path) ?? size, totals ? totals.gap : joiningGap(names), segments)
+  // What was left out since the totals were recorded is known where head and tail are being joined.
+  return arrange(path, sizeOf(path) ?? size, joiningGap(names) ?? totals?.gap ?? null, segments)
 }
 
 /** The log's own file may hold the beginning of its first segment already, where joining them was interrupted. */
