@@ -1,5 +1,8 @@
 import { failure } from './errors.ts'
 
+/** Wider and higher than any screen; what stands on one is kept in memory when its text is made. */
+export const maxTerminalSide = 1_000
+
 /** The bounds of one run. Times are monotonic. */
 export interface Limits {
   readonly timeoutMs: number

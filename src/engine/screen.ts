@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { IBuffer, IBufferLine, IMarker, Terminal } from '@xterm/headless'
+import { maxTerminalSide } from '../core/limits.ts'
 import { plural } from '../core/text.ts'
 import { runWithin } from './bounded-regex.ts'
 
@@ -68,7 +69,9 @@ const scrollbackRows = takeRows + 2 * sliceChars
 /** No real count in a sequence is higher, and the emulator may take as many steps. */
 const maxCount = 9_999
 
-async function openScreen({ rows, columns }: ScreenSize): Promise<Screen> {
+async function openScreen(size: ScreenSize): Promise<Screen> {
+  const rows = Math.min(size.rows, maxTerminalSide)
+  const columns = Math.min(size.columns, maxTerminalSide)
   const { default: xterm } = await import('@xterm/headless')
   const terminal: Terminal = new xterm.Terminal({ rows, cols: columns, scrollback: scrollbackRows, allowProposedApi: true, logLevel: 'off' })
   boundSequences(terminal, columns)

@@ -1,5 +1,5 @@
 import { optional, strictObject } from 'valibot'
-import { choice, content, duration, flag, list, map, size, text, waiting, whole } from './fields.ts'
+import { choice, content, duration, flag, list, map, size, terminal, text, waiting, whole } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const exec = operation({
@@ -7,7 +7,7 @@ export const exec = operation({
   summary: 'Run a command, keep everything it prints, and answer with how it ended and the lines that matter.',
   description:
     'The command gets an environment built from empty (PATH, HOME, LANG and the like, plus what is named), ' +
-    'no terminal, and an empty stdin unless one is given. However it ends, its output is kept and can be read and searched later.',
+    'no terminal, and an empty stdin, unless they are asked for. However it ends, its output is kept and can be read and searched later.',
   input: strictObject({
     argv: optional(list('The program and its arguments.', 'a list of texts without NUL, the program first')),
     script: optional(text('A script to run instead of a program.')),
@@ -26,10 +26,13 @@ export const exec = operation({
     leftovers: optional(choice('What becomes of processes that outlive a normal end.', ['report', 'kill'], { default: 'report' })),
     waitMs: optional(waiting('Answer after this time even if the command still runs; it runs on.')),
     detach: optional(flag('Let the command run on in the background and answer at once.')),
+    pty: optional(terminal('Run it on a pseudo-terminal: programs behave as for a person; all they print is stdout, shown as it stands on the screen.')),
+    interactive: optional(flag('Keep its standard input open, for input.')),
+    ephemeral: optional(flag('End it with this process, also where it would live on.')),
     budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
   }),
   cli: {
-    hidden: ['argv', 'script', 'env', 'passEnv', 'stdin', 'waitMs', 'detach'],
+    hidden: ['argv', 'script', 'env', 'passEnv', 'stdin', 'waitMs', 'detach', 'pty', 'interactive', 'ephemeral'],
     defaults: { cwd: 'the current folder', timeoutMs: '10m' },
     values: { purpose: 'TEXT', runtime: 'NAME', cwd: 'DIR', budget: 'BYTES' },
     examples: ['holdfast exec -- npm test', "holdfast exec --timeout 30s -c 'make && ./run | tail -3'"],

@@ -14,10 +14,12 @@ import {
   pipe,
   record,
   type StrictObjectSchema,
+  strictObject,
   string,
   transform,
   union,
 } from 'valibot'
+import { maxTerminalSide } from '../core/limits.ts'
 
 /**
  * The kinds of input fields. Each surface writes a kind in its own way: a duration is `30s` on the command line and a
@@ -71,6 +73,17 @@ export function content(about: string) {
   return described(union([string(), instance(Uint8Array), custom<AsyncIterable<Uint8Array>>(isStream)], 'text'), 'text', about, 'text')
 }
 
+/** The same, all of it at once. */
+export function bytes(about: string) {
+  return described(union([string(), instance(Uint8Array)], 'text'), 'text', about, 'text')
+}
+
+/** A pseudo-terminal: whether there is one; a program may also say of what size. */
+export function terminal(about: string) {
+  const accepted = `true, false, or rows and columns from 2 to ${maxTerminalSide}`
+  const side = pipe(number(accepted), integer(accepted), minValue(2, accepted), maxValue(maxTerminalSide, accepted))
+  return described(union([boolean(), strictObject({ rows: side, columns: side })], accepted), 'flag', about, accepted)
+}
 /** Text of any kind that is only read, never handed to a program. */
 export function anyText(about: string) {
   return described(string('text'), 'text', about, 'text')

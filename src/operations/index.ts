@@ -3,6 +3,7 @@ import { digest } from './digest.ts'
 import { doctor } from './doctor.ts'
 import { exec } from './exec.ts'
 import { gc } from './gc.ts'
+import { input } from './input.ts'
 import { noteAdd, noteList, noteRemove } from './notes.ts'
 import type { Operation } from './operation.ts'
 import { output } from './output.ts'
@@ -20,6 +21,7 @@ export const operations: readonly Operation[] = [
   exec,
   wait,
   stop,
+  input,
   runs,
   show,
   output,
@@ -37,4 +39,4 @@ export const operations: readonly Operation[] = [
   config,
 ]
 
-export { config, digest, doctor, exec, gc, noteAdd, noteList, noteRemove, output, pin, resume, runs, search, show, snapshot, stop, unpin, wait }
+export { config, digest, doctor, exec, gc, input, noteAdd, noteList, noteRemove, output, pin, resume, runs, search, show, snapshot, stop, unpin, wait }

@@ -3,6 +3,7 @@ import { type Field, fieldsOf, type InputSchema } from './fields.ts'
 interface JsonSchemaOptions {
   /** Which fields to show; all by default. */
   readonly only?: readonly string[]
+  readonly hidden?: readonly string[]
   readonly nameOf?: (field: Field) => string
   /** Replaces the description of a field. */
   readonly describe?: (field: Field) => string
@@ -10,8 +11,8 @@ interface JsonSchemaOptions {
 
 /** The JSON Schema of an input, as small as it can be: it is sent to models, who pay for each byte. */
 export function inputJsonSchema(schema: InputSchema, options: JsonSchemaOptions = {}) {
-  const { only, nameOf = (field) => field.name, describe = (field) => field.description } = options
-  const fields = fieldsOf(schema).filter((field) => only === undefined || only.includes(field.name))
+  const { only, hidden = [], nameOf = (field) => field.name, describe = (field) => field.description } = options
+  const fields = fieldsOf(schema).filter((field) => !hidden.includes(field.name) && (only === undefined || only.includes(field.name)))
   const required = fields.filter((field) => field.required).map(nameOf)
   return {
     type: 'object' as const,

@@ -13,7 +13,7 @@ export const noteAdd = operation({
     confidence: optional(fraction('How sure it is, from 0 to 1.')),
   }),
   cli: {
-    positional: 'text',
+    positionals: ['text'],
     joined: true,
     values: { category: 'NAME', confidence: 'N' },
     examples: ["holdfast note add 'tests need a running Redis' --category environment"],
@@ -35,6 +35,6 @@ export const noteRemove = operation({
   summary: 'Remove a note.',
   description: '',
   input: strictObject({ note: text('The id of the note.') }),
-  cli: { positional: 'note', examples: ['holdfast note remove h8v5mbj29z3x'] },
+  cli: { positionals: ['note'], examples: ['holdfast note remove h8v5mbj29z3x'] },
   run: (app, input) => app.removeNote(input),
 })

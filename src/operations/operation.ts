@@ -6,9 +6,9 @@ import { type Field, fieldsOf, type InputSchema } from './fields.ts'
 
 /** How the command line presents an operation; it adds no meaning. */
 export interface CliShape {
-  /** The field that is given by position. */
-  readonly positional?: string
-  /** Several words by position count as one text. */
+  /** The fields that are given by position, in their order. */
+  readonly positionals?: readonly string[]
+  /** All words from the last of these on count as one text. */
   readonly joined?: boolean
   /** Flags whose name does not follow from the field. */
   readonly flags?: Readonly<Record<string, string>>

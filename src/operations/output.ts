@@ -18,7 +18,7 @@ export const output = operation({
     maxBytes: optional(size('Most text in one answer.', 'a positive number of bytes', { default: '32KiB' })),
   }),
   cli: {
-    positional: 'run',
+    positionals: ['run'],
     flags: { maxBytes: 'max-bytes' },
     defaults: { maxBytes: 'all of it, with --json 32KiB' },
     values: { lines: 'RANGE', bytes: 'RANGE', grep: 'REGEX' },

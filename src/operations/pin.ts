@@ -7,7 +7,7 @@ export const pin = operation({
   summary: 'Keep a run for good: gc never removes it.',
   description: '',
   input: strictObject({ run: runField() }),
-  cli: { positional: 'run', examples: ['holdfast pin last'] },
+  cli: { positionals: ['run'], examples: ['holdfast pin last'] },
   run: (app, input) => app.pin({ run: input.run, pinned: true }),
 })
 
@@ -16,6 +16,6 @@ export const unpin = operation({
   summary: 'Let gc remove a run again when it is old.',
   description: '',
   input: strictObject({ run: runField() }),
-  cli: { positional: 'run', examples: ['holdfast unpin k7m2qx9d4tra'] },
+  cli: { positionals: ['run'], examples: ['holdfast unpin k7m2qx9d4tra'] },
   run: (app, input) => app.pin({ run: input.run, pinned: false }),
 })

@@ -17,7 +17,7 @@ export const search = operation({
     limit: optional(whole('Most hits.', 1, 'hits', { default: '20' })),
   }),
   cli: {
-    positional: 'query',
+    positionals: ['query'],
     joined: true,
     values: { since: 'TIME', limit: 'N' },
     examples: ["holdfast search 'connection refused' --failing", "holdfast search --regex 'E[0-9]{4}' --since 2h"],

@@ -11,6 +11,6 @@ export const show = operation({
     run: runField(),
     budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
   }),
-  cli: { positional: 'run', values: { budget: 'BYTES' }, examples: ['holdfast show last', 'holdfast show last --json'] },
+  cli: { positionals: ['run'], values: { budget: 'BYTES' }, examples: ['holdfast show last', 'holdfast show last --json'] },
   run: (app, input) => app.show(input),
 })

@@ -22,6 +22,6 @@ export const stop = operation({
       }),
     ),
   }),
-  cli: { positional: 'run', examples: ['holdfast stop last', 'holdfast stop k7m2qx9d4tra --signal INT'] },
+  cli: { positionals: ['run'], examples: ['holdfast stop last', 'holdfast stop k7m2qx9d4tra --signal INT'] },
   run: (app, input, call) => app.stop(input, call),
 })

@@ -12,6 +12,6 @@ export const wait = operation({
     waitMs: optional(waiting('Longest time to wait.', { default: 'until it ends' })),
     budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
   }),
-  cli: { positional: 'run', flags: { waitMs: 'timeout' }, values: { budget: 'BYTES' }, examples: ['holdfast wait last --timeout 30s'] },
+  cli: { positionals: ['run'], flags: { waitMs: 'timeout' }, values: { budget: 'BYTES' }, examples: ['holdfast wait last --timeout 30s'] },
   run: (app, input, call) => app.wait(input, call),
 })

@@ -51,6 +51,7 @@ export function fakeApp(onEvent: (event: string) => void = () => {}, own: Partia
         return Promise.resolve(runResult({ ...(input.argv?.[0] === 'false' ? ended({ exitCode: 1 }) : {}), command: input.script ?? '' }))
       call.onBegin?.(runResult({ state: 'running', outcome: null }))
       call.onOutput?.({ stream: 'stdout', bytes: new Uint8Array(7), text: 'hidden\n' })
+      call.onProgress?.({ bytes: 7, stream: 'stdout', text: 'hidden\n' })
       return new Promise((resolve) => {
         const cancel = (): void => {
           onEvent('canceled')

@@ -19,10 +19,10 @@ export interface Command {
   readonly details: readonly string[]
   readonly options: readonly Option[]
   readonly examples: readonly string[]
-  readonly positional?: string | undefined
+  readonly positionals?: readonly string[] | undefined
   readonly joined?: boolean | undefined
-  /** The positional is for the command line alone, not a field of the operation. */
-  readonly positionalIsOwn?: boolean | undefined
+  /** They are for the command line alone, no fields of the operation. */
+  readonly positionalsAreOwn?: boolean | undefined
   readonly takesProgram?: boolean | undefined
   /** Its answer is not for people, so that there is nothing to print as JSON. */
   readonly withoutJson?: boolean | undefined
@@ -39,6 +39,8 @@ export interface Invocation {
   readonly signal: AbortSignal
   /** The signal that came, or undefined. */
   stoppedBy(): StopName | undefined
+  /** Calls back before this process is ended in a hurry, until the returned function is called. */
+  onLeave(listener: () => void): () => void
   app(): Promise<App>
 }
 
@@ -61,9 +63,9 @@ export const shown =
 /** The command of an operation. */
 export function commandFor(op: Operation, words: string, group: Command['group'], differences: Differences = {}): Command {
   const { present = presentJson, exit = () => 0, options = [], ...own } = differences
-  const positional = op.cli.positional
+  const { positionals = [] } = op.cli
   const all = [...options, ...optionsOf(op)]
-  const tail = [...(all.length > 0 ? ['[options]'] : []), ...(positional === undefined ? [] : [positionalName(positional)])]
+  const tail = [...(all.length > 0 ? ['[options]'] : []), ...positionals.map(positionalName)]
   return {
     words,
     group,
@@ -71,7 +73,7 @@ export function commandFor(op: Operation, words: string, group: Command['group']
     summary: op.summary,
     details: op.description === '' ? [] : [op.description],
     examples: op.cli.examples,
-    positional,
+    positionals,
     joined: op.cli.joined,
     async run(invocation) {
       const result = await perform(op, invocation, invocation.parsed.input)

@@ -5,6 +5,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   exec: async () => (await import('./exec-command.ts')).execCommand,
   wait: async () => (await import('./one-run-commands.ts')).waitCommand,
   stop: async () => (await import('./one-run-commands.ts')).stopCommand,
+  input: async () => (await import('./input-command.ts')).inputCommand,
   mcp: async () => (await import('./mcp-command.ts')).mcpCommand,
   runs: async () => (await import('./runs-command.ts')).runsCommand,
   show: async () => (await import('./one-run-commands.ts')).showCommand,

@@ -5,8 +5,8 @@ import { readLog } from './read-input.ts'
 
 export const digestCommand = commandFor(digest, 'digest', 'Read what they printed', {
   usage: ['digest [options] [FILE]'],
-  positional: 'file',
-  positionalIsOwn: true,
+  positionals: ['file'],
+  positionalsAreOwn: true,
   async run(invocation) {
     const { file } = invocation.parsed.own
     const text = await readLog(invocation.io, typeof file === 'string' ? file : '-')

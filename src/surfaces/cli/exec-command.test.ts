@@ -156,7 +156,7 @@ describe('what exec prints', () => {
     let drawn: Promise<unknown> = Promise.resolve()
     const app: Partial<App> = {
       exec: async (_: unknown, call?: ExecCall) => {
-        call?.onOutput?.(chunk('one\n\u001b[31mtwo\u001b[0m of many words\n'))
+        call?.onProgress?.({ bytes: 31, stream: 'stdout', text: 'one\n\u001b[31mtwo\u001b[0m of many words\n' })
         await drawn
         return fakeRun()
       },

@@ -1,17 +1,17 @@
 import { resolve } from 'node:path'
-import type { ExecCall, LiveOutput, RunResult } from '../../app/api.ts'
+import type { ExecCall, RunResult } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
-import { parseDuration } from '../../core/limits.ts'
-import { plural } from '../../core/text.ts'
+import { maxTerminalSide, parseDuration } from '../../core/limits.ts'
 import { exec } from '../../operations/exec.ts'
 import { type Command, commandFor, type Invocation, perform } from './command.ts'
 import { exitOfRun } from './exit-codes.ts'
-import type { CliIo, Outlet } from './io.ts'
+import type { CliIo } from './io.ts'
 import { openLiveLine } from './live-line.ts'
 import { type Option, ownOption, readVariable } from './option.ts'
-import { printJson, printWarnings, withLineFeed } from './print.ts'
+import { passThrough } from './pass-through.ts'
+import { printJson, printWarnings, sayThatItGoesOn, withLineFeed } from './print.ts'
 import { chunksOf, readInput } from './read-input.ts'
-import { terminalFilter } from './terminal-filter.ts'
+import { terminalInput } from './terminal-input.ts'
 
 const scriptOption: Option = {
   flag: '-c',
@@ -38,11 +38,40 @@ const waitOption: Option = {
   },
 }
 
+const ptyOption: Option = {
+  flag: '--pty',
+  value: 'ROWSxCOLS',
+  valueIsOptional: true,
+  about: 'Run on a pseudo-terminal of this size. In a terminal, pass the output through as with --stream.',
+  default: 'the size of this terminal, else 24x80',
+  read: (given, text) => {
+    given.input.pty = text === '' ? true : parseSize(text)
+  },
+}
+
+/** `40x120` as rows and columns. */
+function parseSize(text: string): { rows: number; columns: number } {
+  const [, rows, columns] = /^(\d{1,4})[xX](\d{1,4})$/.exec(text) ?? []
+  const size = { rows: Number(rows), columns: Number(columns) }
+  const fits = (side: number): boolean => side >= 2 && side <= maxTerminalSide
+  if (fits(size.rows) && fits(size.columns)) return size
+  throw failure('invalid', { field: '--pty', value: text, accepted: `rows and columns from 2 to ${maxTerminalSide}, like --pty=24x80` })
+}
+
+const flagOption = (name: 'interactive' | 'ephemeral', about: string): Option => ({
+  flag: `--${name}`,
+  about,
+  read: (given) => {
+    given.input[name] = true
+  },
+})
+
 export const execCommand: Command = commandFor(exec, 'exec', 'Run commands', {
   usage: ['exec [options] -- COMMAND…', 'exec [options] -c SCRIPT'],
   takesProgram: true,
   details: [
     exec.description,
+    'Ctrl-C cancels the command. With --detach or --wait it runs in the background, also beyond this program: see it with wait, output and stop, write to it with input.',
     "The digest goes to standard output. Exit status: the command's own; 124 timed out; 125 Holdfast failed; 126 not executable; 127 not found; 128+n ended by signal n; 0 while it still runs.",
   ],
   options: [
@@ -50,8 +79,11 @@ export const execCommand: Command = commandFor(exec, 'exec', 'Run commands', {
     ownOption('--script', 'Run the script in FILE.', { value: 'FILE' }),
     envOption,
     ownOption('--stdin', 'What the command reads: a file, or - for standard input.', { value: 'FILE|-', default: 'nothing' }),
+    flagOption('interactive', 'Keep its standard input open, for holdfast input; in a terminal, for what is typed, with --pty each key, Ctrl-C too.'),
+    ptyOption,
     ownOption('--detach', 'Run in the background and print the id of the run.'),
     waitOption,
+    flagOption('ephemeral', 'End it with this program, also when this program is killed.'),
     ownOption('--stream', 'Pass the output through; the digest goes to standard error.'),
     ownOption('--quiet', 'Print nothing but errors.'),
   ],
@@ -60,38 +92,66 @@ export const execCommand: Command = commandFor(exec, 'exec', 'Run commands', {
 
 /** What looks on while a command runs. */
 interface Watcher {
-  onOutput(chunk: LiveOutput): void
-  readonly signal?: AbortSignal
+  readonly call: ExecCall
+  /** Harmless when called twice. */
   close(): void
 }
 
-const names = { argv: 'COMMAND', script: '-c', stdin: '--stdin', env: '--env', passEnv: '--env', waitMs: '--wait' }
+const names = { argv: 'COMMAND', script: '-c', stdin: '--stdin', env: '--env', passEnv: '--env', waitMs: '--wait', pty: '--pty' }
 
 async function runExec(invocation: Invocation): Promise<number> {
   const { parsed, stdout, stderr } = invocation
-  const { detach, stream, quiet } = parsed.own
+  const { detach, quiet } = parsed.own
   const background = detach === true || parsed.input.waitMs !== undefined
-  if (stream && (background || parsed.json)) {
+  if (parsed.own.stream && (background || parsed.json)) {
     throw failure('invalid', { field: '--stream', value: true, accepted: '--stream without --detach, --wait and --json' })
   }
+  if (background && parsed.input.ephemeral) {
+    throw failure('invalid', { field: '--ephemeral', value: true, accepted: '--ephemeral without --detach and --wait' })
+  }
+  const isTyped = parsed.input.interactive === true && parsed.own.stdin === undefined && invocation.io.stdin.isTTY === true && !background
+  const isShown = (parsed.input.pty !== undefined || isTyped) && stdout.isTerminal && !background && !parsed.json && !quiet
+  const isStreamed = parsed.own.stream === true || isShown
   const input = await inputOf(invocation, background)
-  const live: Watcher | undefined = stream ? passThrough(invocation) : !quiet && stderr.isTerminal ? openLiveLine(stderr) : undefined
+  const watcher = background ? undefined : watch(invocation, { isStreamed, isTyped })
   let result: RunResult
   try {
-    const call: ExecCall = live ? { onOutput: live.onOutput, signal: live.signal ?? invocation.signal } : {}
-    result = await perform(exec, invocation, background ? { waitMs: 0, ...input, detach: true } : input, call, names)
+    result = await perform(exec, invocation, background ? { waitMs: 0, ...input, detach: true } : input, watcher?.call ?? {}, names)
   } finally {
-    live?.close()
+    watcher?.close()
   }
   if (parsed.json && !quiet) printJson(stdout, result)
   else if (!quiet) {
     const detached = detach === true && parsed.input.waitMs === undefined
-    const target = stream ? stderr : stdout
+    const target = isStreamed ? stderr : stdout
     const text = detached ? result.id : result.digest
     target.write(withLineFeed(text))
     printWarnings(stderr, result, text)
+    sayThatItGoesOn(invocation, result)
   }
-  return stream && stdout.gone ? brokenPipe : exitOfRun(result)
+  return isStreamed && stdout.gone ? brokenPipe : exitOfRun(result)
+}
+
+/** Shows how the command is doing, or what it prints, and passes on what a person types for it. */
+function watch(invocation: Invocation, { isStreamed, isTyped }: { readonly isStreamed: boolean; readonly isTyped: boolean }): Watcher {
+  const { parsed, stderr } = invocation
+  const hasPty = parsed.input.pty !== undefined
+  const person = hasPty || isTyped ? terminalInput(invocation, { hasPty, isTyped }) : undefined
+  const shown = isStreamed ? passThrough(invocation, { isAnswered: hasPty && isTyped, isFollowed: !parsed.own.quiet }) : undefined
+  const line = !isStreamed && !parsed.own.quiet && stderr.isTerminal ? openLiveLine(stderr) : undefined
+  return {
+    call: {
+      signal: shown?.signal ?? invocation.signal,
+      ...(shown ? { onOutput: shown.onOutput } : {}),
+      ...(line ? { onProgress: line.onProgress } : {}),
+      ...(person ? { onBegin: (run) => person.connect(run.id) } : {}),
+    },
+    close() {
+      person?.close()
+      shown?.close()
+      line?.close()
+    },
+  }
 }
 
 // 128 + SIGPIPE: what a shell says of a program whose reader has left.
@@ -108,6 +168,7 @@ async function inputOf(invocation: Invocation, background: boolean): Promise<Rec
   const script = typeof source === 'string' ? Buffer.from(await readInput(io, '--script', source)).toString('utf8') : c
   return {
     ...parsed.input,
+    ...(parsed.input.pty === true ? { pty: invocation.stdout.size ?? true } : {}),
     argv: parsed.argv,
     script,
     cwd: resolve(io.cwd, (parsed.input.cwd as string | undefined) ?? '.'),
@@ -119,30 +180,4 @@ async function inputOf(invocation: Invocation, background: boolean): Promise<Rec
 async function stdinOf(io: CliIo, source: string, background: boolean): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
   // A command in the background may outlive whoever feeds it.
   return source === '-' && !background ? chunksOf(io, source) : readInput(io, '--stdin', source)
-}
-
-// A reader that is slower than the command must not make this process grow without bound. The log has everything anyway.
-const maxQueuedBytes = 64 * 1024 * 1024
-
-/** Passes what the command prints on to our own streams; a reader that leaves cancels the run, as it does in a shell. */
-function passThrough({ stdout, stderr, signal }: Invocation): Watcher {
-  const canceler = new AbortController()
-  const cancel = (): void => canceler.abort()
-  if (signal.aborted) cancel()
-  else signal.addEventListener('abort', cancel, { once: true })
-  stdout.onGone(cancel)
-  const filters = { stdout: terminalFilter(), stderr: terminalFilter() }
-  let skippedBytes = 0
-  const pass = (outlet: Outlet, chunk: LiveOutput): void => {
-    if (outlet.queuedBytes > maxQueuedBytes) skippedBytes += chunk.bytes.length
-    else outlet.write(outlet.isTerminal ? filters[chunk.stream](chunk.text) : chunk.bytes)
-  }
-  return {
-    signal: canceler.signal,
-    onOutput: (chunk: LiveOutput): void => pass(chunk.stream === 'stdout' ? stdout : stderr, chunk),
-    close(): void {
-      signal.removeEventListener('abort', cancel)
-      if (skippedBytes > 0) stderr.write(`holdfast: ${plural(skippedBytes, 'byte')} did not pass through, because the reader was too slow; the log has them\n`)
-    },
-  }
 }

@@ -54,6 +54,8 @@ export function familyHelp(word: string, commands: readonly Command[]): string {
 }
 
 const nameOf = (option: Command['options'][number]): string =>
-  [option.short ? `-${option.short}, ${option.flag}` : option.flag, option.value].filter(Boolean).join(' ')
+  [option.short ? `-${option.short}, ${option.flag}` : option.flag, option.valueIsOptional ? `[=${option.value}]` : option.value]
+    .filter(Boolean)
+    .join(option.valueIsOptional ? '' : ' ')
 
 const entry = (name: string, text: string): string => hanging(`  ${name}`, text, columns)

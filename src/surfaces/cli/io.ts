@@ -1,13 +1,14 @@
 import type { Writable } from 'node:stream'
 import type { App } from '../../app/api.ts'
 import { errnoOf } from '../../core/errors.ts'
+import { maxTerminalSide } from '../../core/limits.ts'
 
 export type Surface = 'cli' | 'mcp' | 'library'
 export type StopName = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
 /** Everything that the command line touches outside itself, so that a test can stand in for all of it. */
 export interface CliIo {
-  readonly stdin: AsyncIterable<Uint8Array>
+  readonly stdin: TerminalInput
   readonly stdout: Terminal
   readonly stderr: Terminal
   readonly env: NodeJS.ProcessEnv
@@ -21,7 +22,18 @@ export interface CliIo {
   nowMs(): number
 }
 
-export type Terminal = Writable & { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined }
+export type Terminal = Writable & { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined; readonly rows?: number | undefined }
+
+export interface TerminalInput extends AsyncIterable<Uint8Array> {
+  readonly isTTY?: boolean | undefined
+  /** Whether each key comes as it is typed, also those that are signals otherwise. */
+  setRawMode?(isRaw: boolean): unknown
+}
+
+export interface TerminalSize {
+  readonly rows: number
+  readonly columns: number
+}
 
 /** A stream that is written to until its reader leaves; a reader that leaves is no error. */
 export interface Outlet {
@@ -36,7 +48,13 @@ export interface Outlet {
   /** Resolves when what was written has been taken, or the reader has left. */
   drained(): Promise<void>
   onGone(listener: () => void): void
+  /** Of the terminal; undefined where it is none, or does not know. */
+  readonly size: TerminalSize | undefined
+  /** Calls back when the size of the terminal changes, until the returned function is called. */
+  onResize(listener: () => void): () => void
 }
+
+const within = (side: number): number => Math.min(Math.max(side, 2), maxTerminalSide)
 
 // After `| head`, and after the terminal was closed: nobody is left to be told.
 const leavings = new Set(['EPIPE', 'EIO', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])
@@ -61,6 +79,14 @@ export function outletOf(stream: Terminal): Outlet {
     get columns() {
       // A terminal that does not know its size says 0.
       return Math.max(20, stream.columns || 80)
+    },
+    get size() {
+      const { isTTY, rows, columns } = stream
+      return isTTY && rows && columns ? { rows: within(rows), columns: within(columns) } : undefined
+    },
+    onResize(listener) {
+      stream.on('resize', listener)
+      return () => stream.off('resize', listener)
     },
     get queuedBytes() {
       return stream.writableLength

@@ -1,4 +1,4 @@
-import type { LiveOutput } from '../../app/api.ts'
+import type { RunProgress } from '../../app/api.ts'
 import { formatDuration } from '../../core/limits.ts'
 import { cleanLine, formatCount } from '../../core/text.ts'
 import type { Outlet } from './io.ts'
@@ -11,7 +11,7 @@ const erase = '\r\u001b[K'
 
 /** One line on a terminal that says how a command is doing; it leaves nothing behind. */
 export interface LiveLine {
-  onOutput(chunk: LiveOutput): void
+  onProgress(progress: RunProgress): void
   /** Removes the line. Harmless when called twice. */
   close(): void
 }
@@ -31,9 +31,9 @@ export function openLiveLine(stderr: Outlet, ownText?: string): LiveLine {
   const timer = setInterval(draw, redrawMs)
   timer.unref()
   return {
-    onOutput(chunk) {
-      bytes = (bytes ?? 0) + chunk.bytes.length
-      text = (text + chunk.text).slice(-keptChars)
+    onProgress(progress) {
+      bytes = progress.bytes
+      text = progress.text.slice(-keptChars)
     },
     close() {
       clearInterval(timer)

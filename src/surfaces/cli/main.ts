@@ -12,9 +12,10 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(`${version}\n`)
     return 0
   }
-  if (process.platform !== 'win32' && argv.length === 1) {
-    if (first === 'mcp') return serveAgent()
-    if (first === '__hold') return holdOneRun()
+  if (process.platform !== 'win32') {
+    const [, ...options] = argv
+    if (first === 'mcp' && options.every((option) => option === '--ephemeral')) return serveAgent(options.length > 0)
+    if (first === '__hold' && options.length === 0) return holdOneRun()
   }
   return (await import('./run.ts')).runCli(argv, processIo())
 }
@@ -42,11 +43,11 @@ async function holdOneRun(): Promise<number> {
   }
 }
 
-async function serveAgent(): Promise<number> {
+async function serveAgent(ephemeral: boolean): Promise<number> {
   const { serveMcp } = await import('../mcp/serve.ts')
   const cwd = workingDirectory()
   await serveMcp({
-    openApp: async () => (await import('../../compose.ts')).openApp({ cwd, env: process.env, surface: 'mcp' }),
+    openApp: async () => (await import('../../compose.ts')).openApp({ cwd, env: process.env, surface: 'mcp', ephemeral }),
     stdin: process.stdin,
     stdout: process.stdout,
     version,

@@ -6,14 +6,14 @@ import { wait } from '../../operations/wait.ts'
 import { commandFor, perform, shown } from './command.ts'
 import { exitOfRun } from './exit-codes.ts'
 import { openLiveLine } from './live-line.ts'
-import { print } from './print.ts'
+import { print, sayThatItGoesOn } from './print.ts'
 
 /** What is done with one run. */
 
 const digestOf = shown<RunResult>((run) => run.digest)
 
 export const waitCommand = commandFor(wait, 'wait', 'Run commands', {
-  details: [wait.description, 'The exit status is that of exec; 0 while the run goes on.'],
+  details: [wait.description, 'Ctrl-C ends the waiting alone. The exit status is that of exec, whoever started the run; 0 while it goes on.'],
   async run(invocation) {
     const { stderr, parsed } = invocation
     // What the run prints goes to its holder, so that the line tells the time alone.
@@ -25,6 +25,7 @@ export const waitCommand = commandFor(wait, 'wait', 'Run commands', {
       live?.close()
     }
     print(invocation, run, digestOf)
+    sayThatItGoesOn(invocation, run)
     return exitOfRun(run)
   },
 })

@@ -16,6 +16,8 @@ export interface Option {
   readonly short?: string
   /** What stands for its value in help; without one it takes none. */
   readonly value?: string
+  /** Its value may be left out, and stands behind `=` where it is given. */
+  readonly valueIsOptional?: boolean
   readonly about: string
   readonly default?: string | undefined
   read(given: Given, text: string): void
@@ -25,7 +27,7 @@ const placeholders: Partial<Record<FieldKind, string>> = { text: 'TEXT', duratio
 
 /** The options that follow from the fields of an operation. */
 export function optionsOf(op: Operation): Option[] {
-  const skipped = [...(op.cli.hidden ?? []), op.cli.positional]
+  const skipped = [...(op.cli.hidden ?? []), ...(op.cli.positionals ?? [])]
   return fieldsOf(op.input)
     .filter((field) => !skipped.includes(field.name))
     .map((field) => {
@@ -79,7 +81,7 @@ export function readVariable(given: Given, text: string): void {
 
 /** Names fields in refusals as they are typed. */
 export function cliNaming(op: Operation, own: Readonly<Record<string, string>> = {}): Naming {
-  return (field: Field) => own[field.name] ?? (field.name === op.cli.positional ? positionalName(field.name) : flagOf(op, field))
+  return (field: Field) => own[field.name] ?? (op.cli.positionals?.includes(field.name) ? positionalName(field.name) : flagOf(op, field))
 }
 
 export const positionalName = (field: string): string => field.toUpperCase()

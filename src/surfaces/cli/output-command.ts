@@ -7,7 +7,7 @@ import { output } from '../../operations/output.ts'
 import { linesAround, parseRef } from '../../operations/output-ref.ts'
 import { type Command, commandFor, type Invocation, perform } from './command.ts'
 import { cliNaming, ownOption } from './option.ts'
-import { printJson, withLineFeed } from './print.ts'
+import { printJson, sayThatItGoesOn, withLineFeed } from './print.ts'
 import { terminalFilter } from './terminal-filter.ts'
 
 // One page of a long output; the next is read when the reader has taken this one.
@@ -50,8 +50,13 @@ async function followRun(invocation: Invocation, run: string, streams: readonly 
   stdout.onGone(() => canceler.abort())
   const filters = { stdout: terminalFilter(), stderr: terminalFilter() }
   const onOutput = ({ stream, bytes, text }: { stream: StreamName; bytes: Uint8Array; text: string }): void =>
-    stdout.write(stdout.isTerminal ? filters[stream](text) : parsed.own.raw ? bytes : text)
-  await app.follow({ run, streams }, { signal: canceler.signal, onOutput })
+    stdout.write(stdout.isTerminal ? filters[stream].pass(text) : parsed.own.raw ? bytes : text)
+  try {
+    await app.follow({ run, streams }, { signal: canceler.signal, onOutput })
+  } finally {
+    if (stdout.isTerminal) stdout.write(filters.stdout.restore() + filters.stderr.restore())
+  }
+  if (invocation.stoppedBy() !== undefined) sayThatItGoesOn(invocation, await app.show({ run, budget: 1 }))
 }
 
 async function copyLogs(invocation: Invocation, run: string, streams: readonly StreamName[]): Promise<void> {
@@ -59,14 +64,17 @@ async function copyLogs(invocation: Invocation, run: string, streams: readonly S
   const app = await invocation.app()
   const shown = await app.show({ run })
   for (const stream of streams) {
+    // What printed nothing has no log.
+    if (shown[stream].bytes === 0) continue
     const filter = terminalFilter()
     const decoder = new TextDecoder()
     try {
       for await (const chunk of createReadStream(shown[stream].path) as AsyncIterable<Uint8Array>) {
-        stdout.write(stdout.isTerminal ? filter(decoder.decode(chunk, { stream: true })) : chunk)
+        stdout.write(stdout.isTerminal ? filter.pass(decoder.decode(chunk, { stream: true })) : chunk)
         await stdout.drained()
         if (stdout.gone) return
       }
+      if (stdout.isTerminal) stdout.write(filter.restore())
     } catch (error) {
       throw failure('output_missing', { run: shown.id, stream }, error)
     }

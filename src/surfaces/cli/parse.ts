@@ -47,7 +47,8 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
         const known = [...options.keys(), ...(command.withoutJson ? [] : ['--json']), '--help']
         throw failure('unknown_option', { option: flag, command: command.words, suggestion: closest(flag, known), help: `holdfast ${command.words} --help` })
       }
-      if (option.value === undefined) {
+      if (option.valueIsOptional && equals === -1) option.read(given, '')
+      else if (option.value === undefined) {
         if (equals !== -1) throw failure('invalid', { field: flag, value: arg.slice(equals + 1), accepted: `${flag} without a value` })
         option.read(given, '')
       } else if (equals !== -1) option.read(given, arg.slice(equals + 1))
@@ -78,12 +79,14 @@ function optionsByFlag(command: Command): Map<string, Option> {
 }
 
 function takePositionals(command: Command, given: Given, words: readonly string[]): void {
-  if (words.length === 0) return
-  const name = command.positional
-  if (name === undefined || (words.length > 1 && !command.joined)) {
-    throw failure('invalid', { field: 'the argument', value: words[name === undefined ? 0 : 1], accepted: `holdfast ${command.usage[0]}` })
+  const { positionals: names = [] } = command
+  const most = names.length
+  if (words.length > most && (most === 0 || !command.joined)) {
+    throw failure('invalid', { field: 'the argument', value: words[most], accepted: `holdfast ${command.usage[0]}` })
   }
-  const text = command.joined ? words.join(' ') : (words[0] as string)
-  if (command.positionalIsOwn) given.own[name] = text
-  else given.input[name] = text
+  const target = command.positionalsAreOwn ? given.own : given.input
+  for (const [i, name] of names.entries()) {
+    const text = i === most - 1 ? words.slice(i).join(' ') : words[i]
+    if (i < words.length && text !== undefined) target[name] = text
+  }
 }

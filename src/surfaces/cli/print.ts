@@ -1,5 +1,7 @@
+import type { RunResult } from '../../app/api.ts'
 import type { HoldfastError } from '../../core/errors.ts'
 import { oneLine } from '../../core/text.ts'
+import type { Invocation } from './command.ts'
 import type { CliIo, Outlet } from './io.ts'
 
 interface Target {
@@ -33,6 +35,11 @@ export function printWarnings(stderr: Outlet, result: unknown, printed: string):
   for (const warning of (result as { warnings?: readonly string[] } | null)?.warnings ?? []) {
     if (!printed.includes(oneLine(warning))) stderr.write(`holdfast: ${warning}\n`)
   }
+}
+
+/** Tells whoever left a run with Ctrl-C that it has not ended. */
+export function sayThatItGoesOn({ stderr, stoppedBy }: Pick<Invocation, 'stderr' | 'stoppedBy'>, { id, state }: Pick<RunResult, 'id' | 'state'>): void {
+  if (state === 'running' && stoppedBy() !== undefined) stderr.write(`holdfast: run ${id} goes on; holdfast stop ${id} ends it\n`)
 }
 
 /** One object; on one line where a program reads it. */

@@ -61,3 +61,16 @@ export async function* chunksOf(io: CliIo, source: string): AsyncGenerator<Uint8
     throw failure('file_unreadable', { path, why: errnoOf(error) ?? String(error) }, error)
   }
 }
+
+/** What comes until the signal aborts; what is waited for then is left. */
+export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = source[Symbol.asyncIterator]()
+  const aborted = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+  while (!signal.aborted) {
+    const next = await Promise.race([iterator.next(), aborted])
+    if (!next || next.done) return
+    yield next.value
+  }
+}

@@ -23,7 +23,8 @@ describe('help', () => {
       If it still runs after the given time, the answer says so and holds the output
       so far; the run is not touched.
 
-      The exit status is that of exec; 0 while the run goes on.
+      Ctrl-C ends the waiting alone. The exit status is that of exec, whoever started
+      the run; 0 while it goes on.
 
       Options:
         --timeout TIME  Longest time to wait. Default: until it ends.
@@ -375,7 +376,7 @@ describe('output', () => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
     try {
       writeFileSync(join(folder, 'log'), 'a\u001b]0;title\u0007b\n')
-      const stream = { ...fakeRun().stdout, path: join(folder, 'log') }
+      const stream = { ...fakeRun().stdout, bytes: 11, path: join(folder, 'log') }
       const app = { show: async () => fakeRun({ stdout: stream, stderr: { ...stream, path: join(folder, 'none') } }) }
       expect((await play(['output', 'r1', '--raw', '--stream', 'stdout'], { app })).stdout).toBe('a\u001b]0;title\u0007b\n')
       expect((await play(['output', 'r1', '--raw', '--stream', 'stderr'], { app })).stderr).toBe('holdfast: the stderr of run r1 is no longer on disk\n')

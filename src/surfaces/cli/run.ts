@@ -18,9 +18,11 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   const stdout = outletOf(io.stdout)
   const stderr = outletOf(io.stderr)
   let stoppedBy: StopName | undefined
+  const leaving = new Set<() => void>()
   const canceler = new AbortController()
   const unsubscribe = io.onSignal((name) => {
     if (stoppedBy !== undefined) {
+      for (const listener of [...leaving]) listener()
       stderr.write('holdfast: left at once; what the command started may still run (holdfast stop last ends it)\n')
       return io.exit(exitOfSignal(name))
     }
@@ -29,7 +31,11 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   })
   let code: number
   try {
-    code = await dispatch(argv, { io, stdout, stderr, signal: canceler.signal, stoppedBy: () => stoppedBy })
+    const onLeave = (listener: () => void): (() => void) => {
+      leaving.add(listener)
+      return () => leaving.delete(listener)
+    }
+    code = await dispatch(argv, { io, stdout, stderr, signal: canceler.signal, stoppedBy: () => stoppedBy, onLeave })
   } catch (thrown) {
     const error = toHoldfastError(thrown)
     printError(stdout, stderr, error, wantsJson(argv))

@@ -1,4 +1,4 @@
-import type { OutputResult, RunResult, RunsResult, SearchResult, SnapshotResult } from '../../app/api.ts'
+import type { InputResult, OutputResult, RunResult, RunsResult, SearchResult, SnapshotResult } from '../../app/api.ts'
 import type { HoldfastError } from '../../core/errors.ts'
 import { formatDuration } from '../../core/limits.ts'
 import { isFailing } from '../../core/run.ts'
@@ -25,6 +25,7 @@ const readable: Readonly<Record<string, (value: never) => Answer>> = {
   wait: (run: RunResult) => answer(run, digestOf(run), isFailing(run)),
   // A run that was stopped is what was asked for.
   stop: (run: RunResult) => answer(run, digestOf(run)),
+  input: (value: InputResult) => answer(value, inputText(value)),
   output: (value: OutputResult) => answer(value, outputText(value)),
   search: (value: SearchResult) => answer(value, searchText(value)),
   runs: (value: RunsResult) => answer(value, runsText(value)),
@@ -50,6 +51,11 @@ const warned = ({ warnings }: { warnings: readonly string[] }): string[] => warn
 function digestOf(run: RunResult): string {
   if (run.state !== 'running') return run.digest
   return `${run.digest}\nIt goes on: wait, output and stop take run ${JSON.stringify(run.id)}.`
+}
+
+function inputText({ id, bytes, open, state }: InputResult): string {
+  const written = `${plural(bytes, 'byte')} written to run ${id}`
+  return open ? written : `${written}; ${state === 'running' ? 'its stdin has ended' : 'it has ended'}`
 }
 
 function outputText({ text, truncated, next, state }: OutputResult): string {

@@ -68,9 +68,9 @@ function watch(request: ToolCall, app: App, input: Record<string, unknown>, sign
     onBegin: (begun) => {
       run = begun.id
     },
-    onOutput: (chunk) => {
-      bytes += chunk.bytes.length
-      stream = chunk.stream
+    onProgress: (progress) => {
+      bytes = progress.bytes
+      stream = progress.stream
     },
   }
   return { call, end }

@@ -60,7 +60,7 @@ describe('the server', () => {
   it('lists its tools without opening the app', async () => {
     const { client, events } = await world()
     const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name)).toEqual(['exec', 'wait', 'stop', 'output', 'search', 'runs', 'resume', 'note'])
+    expect(tools.map(({ name }) => name)).toEqual(['exec', 'wait', 'stop', 'input', 'output', 'search', 'runs', 'resume', 'note'])
     expect(client.getServerVersion()).toMatchObject({ name: 'holdfast', version: '9.9.9' })
     expect(events).toEqual([])
   })
@@ -200,7 +200,7 @@ describe('a call of exec', () => {
 
 describe('what goes wrong', () => {
   it.each([
-    ['an unknown tool', 'exce', {}, 'tool is "exce"; accepted: exec, wait, stop, output, search, runs, resume, note'],
+    ['an unknown tool', 'exce', {}, 'tool is "exce"; accepted: exec, wait, stop, input, output, search, runs, resume, note'],
     ['an unknown option', 'exec', { script: 'x', timeout: 5 }, 'exec has no option timeout; did you mean timeout_ms?'],
     ['a value of another type', 'exec', { script: 'x', timeout_ms: '5' }, 'timeout_ms is "5"; accepted: a positive number of milliseconds'],
     ['no number, which JSON writes as null', 'exec', { script: 'x', timeout_ms: Number.NaN }, 'timeout_ms is null; accepted: a positive number'],

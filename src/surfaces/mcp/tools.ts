@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
 import { failure } from '../../core/errors.ts'
 import { mcpTimeoutMs } from '../../core/limits.ts'
-import { exec, noteAdd, noteList, noteRemove, output, resume, runs, search, stop, wait } from '../../operations/index.ts'
+import { exec, input, noteAdd, noteList, noteRemove, output, resume, runs, search, stop, wait } from '../../operations/index.ts'
 import { inputJsonSchema } from '../../operations/input-json-schema.ts'
 import { fromWire, wireNameOf } from '../../operations/names.ts'
 import type { Operation } from '../../operations/operation.ts'
@@ -16,6 +16,8 @@ interface ToolShape {
   readonly fields?: Readonly<Record<string, string>>
   /** Values of fields that are left out. */
   readonly defaults?: Readonly<Record<string, unknown>>
+  /** Fields that are not for a model. */
+  readonly hidden?: readonly string[]
   readonly readOnly?: boolean
 }
 
@@ -24,11 +26,11 @@ const shapes: readonly ToolShape[] = [
     operation: exec,
     description:
       'Run a shell script, or a program, in the project. All output is kept; the answer is a digest: how it ended, sizes, the lines that matter. ' +
-      `Ended after timeout_ms (default ${mcpTimeoutMs}); still running after wait_ms (default ${answerWithinMs}) it is answered as running: go on with wait.`,
+      `Ended after timeout_ms (default ${mcpTimeoutMs}); still running after wait_ms (default ${answerWithinMs}) it goes on: see wait.`,
     fields: {
       script: 'Script to run; or give argv.',
       argv: 'Program and arguments, without a shell.',
-      runtime: 'What runs the script: bash (default), node, python or a configured name.',
+      runtime: 'bash (default), node, python or a configured name.',
       cwd: 'Directory inside the project; default its root.',
       timeoutMs: 'Milliseconds until it is ended.',
       idleTimeoutMs: 'Milliseconds without output until it is ended; default off.',
@@ -36,19 +38,22 @@ const shapes: readonly ToolShape[] = [
       maxOutputBytes: 'Bytes kept of each stream; default 67108864.',
       purpose: 'Why; found by runs and search.',
       env: 'Variables for the command.',
-      passEnv: 'Names of variables to pass on from the server.',
+      passEnv: 'Variables of the server to pass on.',
       stdin: 'Text that it reads; default none.',
-      leftovers: 'What becomes of processes it leaves behind.',
+      leftovers: 'Processes it leaves behind.',
       waitMs: 'Milliseconds until the answer.',
-      detach: 'Run in the background, beyond this server; answer at once.',
+      detach: 'Run in the background; answer at once.',
+      pty: 'Give it a terminal; output is what stands on the screen.',
+      interactive: 'Keep its stdin open for input.',
       budget: 'Bytes of the digest; default 2048.',
     },
+    hidden: ['ephemeral'],
     defaults: { waitMs: answerWithinMs },
   },
   {
     operation: wait,
-    description: 'Wait until a run ends; same answer as exec. Still running after wait_ms: says so with the output so far, the run goes on.',
-    fields: { run: 'Run id, or last.', waitMs: `Milliseconds; default ${answerWithinMs}.`, budget: 'Bytes of the digest; default 2048.' },
+    description: 'Wait until a run ends; same answer as exec. Still running after wait_ms: the output so far; the run goes on.',
+    fields: { run: 'Run id, or last.', waitMs: `Milliseconds; default ${answerWithinMs}.`, budget: 'Bytes of the digest.' },
     defaults: { waitMs: answerWithinMs },
     readOnly: true,
   },
@@ -56,6 +61,11 @@ const shapes: readonly ToolShape[] = [
     operation: stop,
     description: 'End a run with all its processes. Its output is kept.',
     fields: { run: 'Run id, or last.', signal: 'First signal; default SIGTERM. SIGKILL follows after the grace time.' },
+  },
+  {
+    operation: input,
+    description: 'Write to the stdin of a running interactive command; see what it does with output or wait.',
+    fields: { run: 'Run id, or last.', text: 'What to write; nothing is added.', enter: 'Add a line feed.', end: 'Then end its stdin.' },
   },
   {
     operation: output,
@@ -73,7 +83,7 @@ const shapes: readonly ToolShape[] = [
   {
     operation: search,
     description:
-      'Find text in output, commands and purposes of all runs. Lines with all words come first; of a run without one, lines with some. "quoted words" stand together. Hits have refs for output.',
+      'Find text in output, commands and purposes of all runs. Lines with all words come first, else lines with some; "quoted words" stand together. Hits have refs for output.',
     fields: {
       query: 'Any text.',
       regex: 'Query is a regular expression.',
@@ -119,10 +129,10 @@ const noteFields: Readonly<Record<string, string>> = { text: 'add: the fact, one
 
 /** The tools as a client lists them. */
 export function listTools(): Tool[] {
-  const derived = shapes.map(({ operation, description, fields, readOnly }) => ({
+  const derived = shapes.map(({ operation, description, fields, hidden = [], readOnly }) => ({
     name: operation.name,
     description,
-    inputSchema: inputJsonSchema(operation.input, { nameOf: wireNameOf, describe: (field) => fields?.[field.name] ?? field.description }),
+    inputSchema: inputJsonSchema(operation.input, { hidden, nameOf: wireNameOf, describe: (field) => fields?.[field.name] ?? field.description }),
     ...(readOnly ? { annotations: { readOnlyHint: true } } : {}),
   }))
   return [...derived, noteTool()].map(withoutEmptyDescriptions)

@@ -1,0 +1,25 @@
+import { optional, strictObject } from 'valibot'
+import { bytes, flag } from './fields.ts'
+import { operation } from './operation.ts'
+import { runField } from './run-field.ts'
+
+export const input = operation({
+  name: 'input',
+  summary: 'Write to the standard input of a run that goes on.',
+  description: 'A run takes input when it was started as interactive, until its input is ended. The answer comes when the command has taken what was written.',
+  input: strictObject({
+    run: runField(),
+    text: optional(bytes('What to write.')),
+    enter: optional(flag('Add a line feed, as the Enter key does.')),
+    end: optional(flag('End the input: the command reads end-of-file then.')),
+  }),
+  cli: {
+    positionals: ['run', 'text'],
+    examples: ['holdfast input last --enter yes', 'holdfast input k7m2qx9d4tra - < answers.txt', 'holdfast input last --end'],
+  },
+  check(given) {
+    if (given.text !== undefined || given.enter || given.end) return undefined
+    return { field: 'text', value: undefined, accepted: 'a text, or a line feed or an end without one' }
+  },
+  run: (app, given, call) => app.input(given, call),
+})
