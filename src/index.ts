@@ -82,7 +82,7 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
     },
     wait: checked(ops.wait),
     stop: checked(ops.stop),
-    input: (input, call) => app.input(input, call),
+    input: checked(ops.input),
     runs: checked(ops.runs),
     show: checked(ops.show),
     output: checked(ops.output),

@@ -99,12 +99,13 @@ export interface ExecInput {
 
 export interface InputRequest {
   readonly run: string
+  /** Empty: see whether it may be written to. */
   readonly text?: string | Uint8Array | undefined
   /** Put a line feed behind the text. */
   readonly enter?: boolean | undefined
   /** Nothing comes after this: the command reads end-of-file then. */
   readonly end?: boolean | undefined
-  /** A new size of its pseudo-terminal; without effect where it has none. */
+  /** A new size of its pseudo-terminal, and nothing else; without effect where it has none. */
   readonly size?: { readonly rows: number; readonly columns: number } | undefined
 }
 

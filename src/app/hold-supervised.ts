@@ -8,6 +8,7 @@ import { type Supervised, type Supervision, supervise } from '../engine/supervis
 import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
 import { type Beginning, createCancel, endedRecord, isPinned, noteEnd } from './holding.ts'
 import type { Places } from './places.ts'
+import { prepareText } from './screen-text.ts'
 
 /** A run that the supervisor holds: it writes the logs and records the end; this process only follows. */
 
@@ -57,6 +58,7 @@ export async function holdSupervised(context: AppContext, places: Places, sessio
 async function finish(context: AppContext, supervision: Supervision, begun: RunRecord, { folder, prepared, warnings }: Beginning): Promise<EndedRun> {
   const end = await supervision.finished
   if (!end) return { record: begun, warnings }
+  await prepareText(folder, endedRecord(begun, end, prepared.masker, []))
   const notes = noteEnd(context, folder, prepared)
   const settled = end.state === 'interrupted' ? await endOrphans(context, begun, end) : end
   const record: RunRecord = {

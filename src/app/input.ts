@@ -6,13 +6,14 @@ import type { Executions } from './execution.ts'
 import { type HeldRuns, settleAbandoned } from './following.ts'
 import { attachTo } from './places.ts'
 
-/** Writes to a run that goes on: over its supervisor, or directly where this process holds it. */
+/** Writes to a run that goes on, an empty text only to see whether that may be done: over its supervisor, or directly where this process holds it. */
 export async function writeInput(held: HeldRuns, executions: Executions, input: InputRequest): Promise<InputResult> {
   const { context } = held
   const bytes = bytesOf(input)
   const record = await settleAbandoned(held, await context.records.require(input.run))
   const run = record.id
   if (record.state !== 'running') throw failure('input_over', { run })
+  if (input.size) return resize(held, record, input.size)
   const own = executions.find(run)
   const { inlet, letGo } = own ? { inlet: own.inlet, letGo: () => {} } : await reach(held, record)
   try {
@@ -27,10 +28,20 @@ export async function writeInput(held: HeldRuns, executions: Executions, input: 
   }
 }
 
-function bytesOf({ text = '', enter, end }: InputRequest): Uint8Array {
+/** What is typed has nothing to do with it: a run that takes no input may have a terminal. */
+async function resize({ places }: HeldRuns, record: RunRecord, { rows, columns }: NonNullable<InputRequest['size']>): Promise<InputResult> {
+  const run = record.pty ? await attachTo(places, record, { kind: 'nothing' }) : undefined
+  if (run === undefined || run === 'unreachable') return { id: record.id, state: record.state, bytes: 0, open: false }
+  try {
+    await run.resize(rows, columns)
+    return { id: record.id, state: record.state, bytes: 0, open: (await run.status()).takesInput }
+  } finally {
+    run.release()
+  }
+}
+
+function bytesOf({ text = '', enter }: InputRequest): Uint8Array {
   if (typeof text !== 'string' && !(text instanceof Uint8Array)) throw failure('invalid', { field: 'text', value: text, accepted: 'text or bytes' })
-  if (text.length === 0 && !enter && !end)
-    throw failure('invalid', { field: 'text', value: undefined, accepted: 'text, a line feed (enter) or the end of the input' })
   return Buffer.concat([Buffer.from(text as string), Buffer.from(enter ? '\n' : '')])
 }
 

@@ -80,9 +80,20 @@ export function bytes(about: string) {
 
 /** A pseudo-terminal: whether there is one; a program may also say of what size. */
 export function terminal(about: string) {
-  const accepted = `true, false, or rows and columns from 2 to ${maxTerminalSide}`
-  const side = pipe(number(accepted), integer(accepted), minValue(2, accepted), maxValue(maxTerminalSide, accepted))
-  return described(union([boolean(), strictObject({ rows: side, columns: side })], accepted), 'flag', about, accepted)
+  const accepted = `true, false, or ${sides}`
+  return described(union([boolean(), rowsAndColumns()], accepted), 'flag', about, accepted)
+}
+
+/** The size of a pseudo-terminal. */
+export function terminalSize(about: string) {
+  return described(rowsAndColumns(), 'flag', about, sides)
+}
+
+const sides = `rows and columns from 2 to ${maxTerminalSide}`
+
+function rowsAndColumns() {
+  const side = pipe(number(sides), integer(sides), minValue(2, sides), maxValue(maxTerminalSide, sides))
+  return strictObject({ rows: side, columns: side }, sides)
 }
 /** Text of any kind that is only read, never handed to a program. */
 export function anyText(about: string) {

@@ -1,5 +1,5 @@
 import { optional, strictObject } from 'valibot'
-import { bytes, flag } from './fields.ts'
+import { bytes, flag, terminalSize } from './fields.ts'
 import { operation } from './operation.ts'
 import { runField } from './run-field.ts'
 
@@ -12,13 +12,15 @@ export const input = operation({
     text: optional(bytes('What to write.')),
     enter: optional(flag('Add a line feed, as the Enter key does.')),
     end: optional(flag('End the input: the command reads end-of-file then.')),
+    size: optional(terminalSize('A new size of its pseudo-terminal, and nothing else.')),
   }),
   cli: {
     positionals: ['run', 'text'],
+    hidden: ['size'],
     examples: ['holdfast input last --enter yes', 'holdfast input k7m2qx9d4tra - < answers.txt', 'holdfast input last --end'],
   },
   check(given) {
-    if (given.text !== undefined || given.enter || given.end) return undefined
+    if (given.text !== undefined || given.enter || given.end || given.size) return undefined
     return { field: 'text', value: undefined, accepted: 'a text, or a line feed or an end without one' }
   },
   run: (app, given, call) => app.input(given, call),

@@ -49,7 +49,7 @@ export function terminalInput(invocation: Invocation, { hasPty, isTyped }: { rea
       if (hasPty) {
         unwatch = stdout.onResize(() => {
           const { size } = stdout
-          if (size) void invocation.app().then((app) => app.input({ run, size }).catch(() => {}))
+          if (size) void write(run, { size })
         })
       }
       if (!isTyped) return

@@ -65,6 +65,7 @@ const shapes: readonly ToolShape[] = [
   {
     operation: input,
     description: 'Write to the stdin of a running interactive command; see what it does with output or wait.',
+    hidden: ['size'],
     fields: { run: 'Run id, or last.', text: 'What to write; nothing is added.', enter: 'Add a line feed.', end: 'Then end its stdin.' },
   },
   {
