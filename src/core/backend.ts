@@ -9,8 +9,11 @@ export type BackendName = 'host'
 export interface Capabilities {
   /** Whether commands are kept apart from the machine that Holdfast runs on. */
   readonly isolation: 'none'
-  /** How far a kill reaches: `marked` also finds what left the process group, by a mark in its environment; `group` does not. */
-  readonly killTree: 'marked' | 'group'
+  /**
+   * How far a kill reaches. `group`: the process group. `marked`: also what left it, by a mark in its environment. `tagged`: also what
+   * cleared its environment, by what it cannot help inheriting.
+   */
+  readonly killTree: 'tagged' | 'marked' | 'group'
   readonly stdin: boolean
   /** Whether stdout and stderr are pipes, so that `> /dev/stderr` works; a socket refuses that. */
   readonly pipes: boolean
@@ -20,16 +23,20 @@ export interface Capabilities {
   readonly sharesProcessTable: boolean
 }
 
-/** The only author of capability records. `platform` is where the commands run, `pipes` whether named pipes can be made there. */
-export function capabilitiesOf(backend: BackendName, facts: { platform: NodeJS.Platform; pipes: boolean }): Capabilities {
+/**
+ * The only author of capability records. `platform` is where the commands run, `pipes` whether named pipes can be made there,
+ * `supervised` whether a supervisor starts them.
+ */
+export function capabilitiesOf(backend: BackendName, facts: { platform: NodeJS.Platform; pipes: boolean; supervised: boolean }): Capabilities {
+  const { platform, pipes, supervised } = facts
   const records: Record<BackendName, Capabilities> = {
     host: {
       isolation: 'none',
-      killTree: facts.platform === 'linux' ? 'marked' : 'group',
+      killTree: supervised ? 'tagged' : platform === 'linux' ? 'marked' : 'group',
       stdin: true,
-      pipes: facts.pipes,
-      pty: false,
-      reattach: false,
+      pipes: pipes || supervised,
+      pty: supervised,
+      reattach: supervised,
       sharesProcessTable: true,
     },
   }

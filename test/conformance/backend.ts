@@ -67,7 +67,7 @@ export function describeBackend(name: string, { open, knownFailures = {} }: Back
 }
 
 const withoutMark = (capabilities: Capabilities): string | undefined =>
-  capabilities.killTree === 'marked' ? undefined : 'what leaves the process group is not found here'
+  capabilities.killTree !== 'group' ? undefined : 'what leaves the process group is not found here'
 const withoutStdin = (capabilities: Capabilities): string | undefined => (capabilities.stdin ? undefined : 'commands get no input here')
 
 async function refusal(promise: Promise<unknown>): Promise<HoldfastError> {
@@ -512,7 +512,7 @@ requirement('capabilities.kill-tree', 'what left the process group is found exac
   await run.printed('inner')
   await run.printed('outer')
   const sleepers = async (): Promise<number> => ((await run.running.tree()) ?? []).filter(({ name }) => name === 'sleep').length
-  const expected = bench.capabilities.killTree === 'marked' ? 2 : 1
+  const expected = bench.capabilities.killTree === 'group' ? 1 : 2
   await until(async () => (await sleepers()) >= expected)
   expect(await sleepers()).toBe(expected)
 })
@@ -523,13 +523,47 @@ requirement('capabilities.stdin', 'input reaches a command exactly where that is
   else expect([answer.code, bench.capabilities.stdin]).toEqual(['unsupported', false])
 })
 
-requirement('capabilities.reattach', 'a session can attach exactly where that is claimed', async (bench) => {
-  expect('attach' in bench.session).toBe(bench.capabilities.reattach)
+requirement('capabilities.tagged', 'what cleared its environment and lost its parent is found exactly where that is claimed', async (bench) => {
+  const escaping = `( ( setsid env -i /bin/sh -c 'echo $$ inner; exec sleep 300 < /dev/null > /dev/null 2>&1' & ) & )`
+  const run = await bench.start(`${escaping}; while ! test -e go; do sleep 0.01; done`)
+  await run.printed('inner')
+  await bench.run('touch go')
+  const { out, leftovers } = await run.result
+  const pid = pidsIn(out)[0] as number
+  try {
+    expect(leftovers.some((left) => left.pid === pid)).toBe(bench.capabilities.killTree === 'tagged')
+  } finally {
+    if (bench.capabilities.sharesProcessTable) process.kill(pid, 'SIGKILL')
+  }
 })
 
-requirement('capabilities.pty', 'no terminal is claimed where there is none', async (bench) => {
-  const { outcome } = await bench.run('test -t 1')
-  expect(outcome.exitCode === 0).toBe(bench.capabilities.pty)
+requirement('capabilities.reattach', 'a run can be attached to, and heard from its beginning, exactly where that is claimed', async (bench) => {
+  const { session } = bench
+  expect('attach' in session).toBe(bench.capabilities.reattach)
+  if (!('attach' in session)) return
+  const run = await bench.start('echo one; while ! test -e go; do sleep 0.01; done; echo two; exit 5')
+  await run.printed('one')
+  const attached = await session.attach(run.id, { kind: 'everything', from: { stdout: 0, stderr: 0 } })
+  expect(attached?.process).toEqual(run.running.process)
+  let heard = ''
+  const listening = (async () => {
+    for await (const { bytes } of attached?.output ?? []) heard += Buffer.from(bytes).toString()
+  })()
+  await bench.run('touch go')
+  expect([(await attached?.ended)?.exitCode, (await run.result).outcome.exitCode]).toEqual([5, 5])
+  await listening
+  expect(heard).toBe('one\ntwo\n')
+  expect(await session.attach(run.id, { kind: 'nothing' })).toBeUndefined()
+})
+
+requirement('capabilities.pty', 'a command gets a pseudo-terminal of the size that was asked for exactly where that is claimed', async (bench) => {
+  const plain = await bench.run('test -t 1')
+  expect(plain.outcome.exitCode).not.toBe(0)
+  const answer = await bench
+    .run('test -t 0 && test -t 1 && test -t 2 && stty size && echo error >&2', { pty: { rows: 33, columns: 77 } })
+    .catch((error: unknown) => toHoldfastError(error))
+  if ('outcome' in answer) expect([answer.out.toString(), answer.err.length, bench.capabilities.pty]).toEqual(['33 77\r\nerror\r\n', 0, true])
+  else expect([answer.code, bench.capabilities.pty]).toEqual(['unsupported', false])
 })
 
 requirement('capabilities.shares-process-table', 'the pid of a command is one of this machine exactly where that is claimed', async (bench) => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Holder } from '../../src/core/run.ts'
+import type { Holder, ProcessIdentity } from '../../src/core/run.ts'
 import { isAlive, signalProcess } from '../../src/process/identity.ts'
 
 const politeMs = 1_000
@@ -10,10 +10,10 @@ const forcedMs = 4_000
 export async function endSupervisors(folder: string): Promise<void> {
   const holders = new Map<number, Holder>()
   for (const holder of findHolders(folder)) if (isAlive(holder)) holders.set(holder.pid, holder)
-  await Promise.all([...holders.values()].map(end))
+  await Promise.all([...holders.values()].map(endSupervisor))
 }
 
-async function end(holder: Holder): Promise<void> {
+export async function endSupervisor(holder: ProcessIdentity): Promise<void> {
   signalProcess(holder, 'SIGTERM')
   if (await isGoneWithin(holder, politeMs)) return
   // What its runs had started is ended by the process around it.
@@ -21,7 +21,7 @@ async function end(holder: Holder): Promise<void> {
   await isGoneWithin(holder, forcedMs)
 }
 
-async function isGoneWithin(holder: Holder, ms: number): Promise<boolean> {
+async function isGoneWithin(holder: ProcessIdentity, ms: number): Promise<boolean> {
   const deadline = performance.now() + ms
   while (isAlive(holder)) {
     if (performance.now() >= deadline) return false

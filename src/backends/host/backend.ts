@@ -10,9 +10,10 @@ export interface HostSpec {
   readonly pipes: boolean
 }
 
+/** Plain mode: commands are children of this process. See supervised.ts for the other one. */
 export const hostBackend: Backend<HostSpec> = {
   name: 'host',
-  capabilities: (spec) => capabilitiesOf('host', { platform: process.platform, pipes: spec.pipes }),
+  capabilities: (spec) => capabilitiesOf('host', { platform: process.platform, pipes: spec.pipes, supervised: false }),
   async open(spec) {
     if (!statSync(spec.root, { throwIfNoEntry: false })?.isDirectory()) throw failure('root_missing', { root: spec.root })
     return openHostSession(spec.root, { pipes: spec.pipes })

@@ -17,6 +17,7 @@ export function openHostSession(root: string, { pipes = true }: { readonly pipes
     handle: root,
     async start(command) {
       if (closed) throw failure('closed', {})
+      if (command.pty) throw failure('supervisor_needed', { what: 'a pseudo-terminal', why: 'there is none here' })
       return startOnHost(command, pipes)
     },
     async close() {
