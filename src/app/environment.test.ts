@@ -23,6 +23,18 @@ describe('composeEnvironment', () => {
     for (const name of ['NODE_OPTIONS', 'API_KEY', 'GIT_DIR', 'LD_PRELOAD', 'BASH_ENV']) expect(env).not.toHaveProperty(name)
   })
 
+  it('names a terminal where there is one, and leaves pagers, editors and prompts to whoever answers there', () => {
+    const own = { TERM: 'tmux-256color', COLORTERM: 'truecolor', EDITOR: 'vim', PAGER: 'less -R' }
+    const terminal = (kind: 'none' | 'unattended' | 'attended', given: Record<string, string> = own) =>
+      composeEnvironment({ own: given, pass: [], set: {}, mark, terminal: kind })
+    expect(terminal('none')).toMatchObject({ TERM: 'dumb', PAGER: 'cat' })
+    expect(terminal('none')).not.toHaveProperty('COLORTERM')
+    expect(terminal('unattended')).toMatchObject({ TERM: 'tmux-256color', COLORTERM: 'truecolor', PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' })
+    expect(terminal('attended')).toMatchObject({ TERM: 'tmux-256color', EDITOR: 'vim', PAGER: 'less -R' })
+    for (const name of ['GIT_TERMINAL_PROMPT', 'GIT_ASKPASS', 'GIT_CONFIG_COUNT']) expect(terminal('attended')).not.toHaveProperty(name)
+    for (const TERM of ['dumb', '']) expect(terminal('attended', { TERM })).toMatchObject({ TERM: 'xterm-256color' })
+  })
+
   it('has a PATH even where Holdfast has none', () => {
     expect(compose({}).PATH).toContain('/usr/bin')
   })

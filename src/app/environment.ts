@@ -12,13 +12,15 @@ export interface EnvironmentRequest {
   readonly pass: readonly string[]
   readonly set: Readonly<Record<string, string>>
   readonly mark: { readonly name: string; readonly id: string }
+  /** Whether the command has a pseudo-terminal, and with it somebody who answers what it asks. */
+  readonly terminal?: 'none' | 'unattended' | 'attended' | undefined
 }
 
 /**
  * The whole environment of a command, built from empty, so that no secret of ours reaches it unasked. What is set by the
  * caller wins over everything of ours.
  */
-export function composeEnvironment({ own, pass, set, mark }: EnvironmentRequest): Record<string, string> {
+export function composeEnvironment({ own, pass, set, mark, terminal = 'none' }: EnvironmentRequest): Record<string, string> {
   const env: Record<string, string> = { PATH: fallbackPath }
   const copy = (name: string): void => {
     const value = own[name]
@@ -26,7 +28,10 @@ export function composeEnvironment({ own, pass, set, mark }: EnvironmentRequest)
   }
   for (const name of passed) copy(name)
   for (const name of Object.keys(own)) if (name.startsWith('LC_')) copy(name)
-  Object.assign(env, noTerminal)
+  Object.assign(env, { TERM: terminal === 'none' ? 'dumb' : typeOf(own.TERM) })
+  if (terminal !== 'none') copy('COLORTERM')
+  if (terminal === 'attended') for (const name of attended) copy(name)
+  else Object.assign(env, nobodyAnswers)
   for (const name of pass) {
     checkName('passEnv', name)
     copy(name)
@@ -36,7 +41,7 @@ export function composeEnvironment({ own, pass, set, mark }: EnvironmentRequest)
     if (typeof value !== 'string' || value.includes('\0')) throw failure('invalid', { field: `env ${name}`, value, accepted: 'text without NUL' })
     env[name] = value
   }
-  if (set.GIT_CONFIG_COUNT === undefined && !pass.includes('GIT_CONFIG_COUNT')) Object.assign(env, gitSettings)
+  if (terminal !== 'attended' && set.GIT_CONFIG_COUNT === undefined && !pass.includes('GIT_CONFIG_COUNT')) Object.assign(env, gitSettings)
   // A command that runs Holdfast again must still be found by the outer run.
   const outer = own[mark.name]
   env[mark.name] = outer && /^[\w/-]{1,1000}$/.test(outer) ? `${outer}/${mark.id}` : mark.id
@@ -51,9 +56,14 @@ function checkName(field: string, name: string): void {
 const refuseEditor =
   'sh -c \'echo "holdfast: no editor can be opened here; give the text as an argument (git commit -m TEXT), or set GIT_EDITOR or EDITOR" >&2; exit 1\' no-editor'
 
-/** There is no terminal and nobody to answer: what would open one or ask ends at once instead. */
-const noTerminal: Readonly<Record<string, string>> = {
-  TERM: 'dumb',
+/** What a person chose to look at and edit things with. */
+const attended = ['PAGER', 'EDITOR', 'VISUAL'] as const
+
+/** The terminal that we stand in is the one that shows it, if anything does; else what makes the text of it is like xterm. */
+const typeOf = (own: string | undefined): string => (own === undefined || own === '' || own === 'dumb' ? 'xterm-256color' : own)
+
+/** There is nobody to answer: what would wait for a person ends at once instead. */
+const nobodyAnswers: Readonly<Record<string, string>> = {
   PAGER: 'cat',
   EDITOR: refuseEditor,
   GIT_TERMINAL_PROMPT: '0',

@@ -59,6 +59,7 @@ export function createExecutions(context: AppContext, places: Places): Execution
       pass: [...settings.env.pass, ...(input.passEnv ?? [])],
       set: { ...settings.env.set, ...input.env },
       mark: { name: markVariable, id },
+      terminal: !input.pty ? 'none' : input.interactive ? 'attended' : 'unattended',
     })
     const cwd = await resolveCwd(root, base, input.cwd)
     for (const name of input.passEnv ?? []) if (context.ownEnv[name] === undefined) notes.push(`the variable ${name} is not set here and was not passed on`)
