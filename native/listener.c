@@ -142,10 +142,9 @@ void listener_acknowledge(struct listener *listener, uint64_t bytes) {
   uint64_t used = listener->window - listener->left;
   listener->left += least(bytes, used);
   listener->moved_us = listener->run->server->now_us;
-  if (listener->kind != LISTEN_NOTHING && is_behind_at_all(listener) && may_send(listener) && !listener->timer.is_set) {
-    if (listener->kind == LISTEN_TAIL) wait_for_next(listener);
-    else server_soon(listener->run->server, &listener->timer);
-  }
+  if (listener->kind == LISTEN_NOTHING || !is_behind_at_all(listener) || !may_send(listener)) return;
+  if (listener->kind == LISTEN_TAIL) wait_for_next(listener);
+  else server_soon(listener->run->server, &listener->timer);
 }
 
 struct listener *listener_find(struct run *run, const struct controller *controller) {
