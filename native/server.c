@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "controller.h"
+#include "fault.h"
 #include "run.h"
 
 enum { MOST_EVENTS = 64 };
@@ -81,6 +82,7 @@ static void signals_ready(struct source *source, uint32_t events) {
 void server_stop(struct server *server) {
   int signal = server->stopping ? SIGKILL : SIGTERM;
   server->stopping = true;
+  FAULT("asked-to-end", 0);
   for (struct run *run = server->runs, *next; run; run = next) {
     next = run->next;
     if (run->phase == RUN_RUNNING) {
@@ -143,6 +145,7 @@ void server_save(struct server *server, struct run *run, const char *json) {
 
 static void idle_due(struct timer *timer) {
   owner_of(timer, struct server, idle)->over = true;
+  FAULT("idle-over", 0);
 }
 
 static bool is_idle(const struct server *server) {
