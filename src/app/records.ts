@@ -44,12 +44,17 @@ export interface Records {
 
 export type RecordsOptions = Omit<RunIndexOptions, 'folder' | 'allIds' | 'bringHome'>
 
+const maxPlaced = 1_000
+
 export function openRecords(options: RecordsOptions): Records {
   const { home } = options
 
+  /** Runs that began here, in the home, where they stay: they need not be looked for. */
+  const placed = new Set<string>()
+
   function folder(id: string): RunFolder {
     const at = runFolder(home.runs, id)
-    if (existsSync(at.path)) return at
+    if (placed.has(id) || existsSync(at.path)) return at
     return home.spares.map((runs) => runFolder(runs, id)).find(({ path }) => existsSync(path)) ?? at
   }
 
@@ -68,6 +73,8 @@ export function openRecords(options: RecordsOptions): Records {
         makeRunFolder(at)
         made = true
         createRecord(at, record)
+        if (placed.size >= maxPlaced) placed.clear()
+        if (runs === home.runs) placed.add(record.id)
         return why === undefined ? [] : [`${home.path} cannot be written to (${why}); the run is kept in ${at.path}`]
       } catch (error) {
         why ??= messageOf(error)

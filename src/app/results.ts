@@ -34,7 +34,7 @@ export async function toResult(
 /** The same at once: the text on a pseudo-terminal is as it was last asked for. */
 export function toResultNow(context: AppContext, record: RunRecord, budget: number | undefined, warnings: readonly string[] = [], held?: Held): RunResult {
   const folder = context.records.folder(record.id)
-  const { note } = textOf(folder, record, 'stdout')
+  const note = record.pty ? textOf(folder, record, 'stdout').note : null
   const shown = { ...record, warnings: [...record.warnings, ...warnings, ...(note === null ? [] : [note])] }
   const streams = digestStreams(folder, shown, held ?? { masker: context.masking.forRun(folder) })
   return {

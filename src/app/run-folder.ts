@@ -30,19 +30,20 @@ export interface RunFolder {
 export const isRunId = (text: string): boolean => /^[0-9a-hjkmnp-tv-z]{12}$/.test(text)
 
 export function runFolder(runs: string, id: string): RunFolder {
-  const path = join(runs, id)
+  // Made again and again for each run, so without a look at what is absolute already.
+  const path = `${runs}/${id}`
   return {
     path,
-    record: join(path, 'run.json'),
-    process: join(path, 'process.json'),
-    end: join(path, 'end.json'),
-    stdout: join(path, 'stdout.log'),
-    stderr: join(path, 'stderr.log'),
-    order: join(path, 'order.log'),
-    screen: join(path, 'screen.txt'),
-    stop: join(path, 'stop'),
-    masked: join(path, 'masked.json'),
-    errors: join(path, 'holder.log'),
+    record: `${path}/run.json`,
+    process: `${path}/process.json`,
+    end: `${path}/end.json`,
+    stdout: `${path}/stdout.log`,
+    stderr: `${path}/stderr.log`,
+    order: `${path}/order.log`,
+    screen: `${path}/screen.txt`,
+    stop: `${path}/stop`,
+    masked: `${path}/masked.json`,
+    errors: `${path}/holder.log`,
   }
 }
 
