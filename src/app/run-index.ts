@@ -67,6 +67,8 @@ export interface RunIndexOptions {
 const retryAfterMs = 5_000
 /** So long the index may be behind: a burst of short runs is written together, and each of them once. */
 const behindMs = 25
+/** So long it counts as ready once it was seen so: a burst of short runs does not ask for each. */
+const readyMs = 5
 /** Written together; then others have their turn. */
 const togetherRuns = 16
 /** How many of the newest runs are read from their files when there is no store. */
@@ -93,6 +95,8 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> | undefined
   let closed = false
+  /** When the store was last seen to take a write. */
+  let readyAt = Number.NEGATIVE_INFINITY
 
   async function openOwn(): Promise<Journal> {
     const { self } = await options.processes()
@@ -145,6 +149,7 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
 
   function broken(error: unknown): void {
     brokenUntil = now() + retryAfterMs
+    readyAt = Number.NEGATIVE_INFINITY
     const { message } = toHoldfastError(error)
     if (!problems.includes(message)) problems = [...problems, message]
   }
@@ -250,11 +255,19 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
       await writeAll(target, records)
       return isReal
     }).catch(() => false)
+    if (isReal) readyAt = now()
     for (const record of records) {
       if (behind.get(record.id) === record) behind.delete(record.id)
       if (!isReal) owed.add(record.id)
     }
     clearJournal()
+  }
+
+  function isReady(target: Store): boolean {
+    if (now() - readyAt < readyMs) return true
+    if (!target.ready()) return false
+    readyAt = now()
+    return true
   }
 
   const knownTroubles = (): readonly string[] => (now() < brokenUntil ? problems : [])
@@ -283,7 +296,7 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
       return use(action)
     },
     async troubles() {
-      if (!opened || now() < brokenUntil || !opened.store.ready()) await flush()
+      if (!opened || now() < brokenUntil || !isReady(opened.store)) await flush()
       return knownTroubles()
     },
     knownTroubles,
