@@ -35,6 +35,8 @@ export interface Supervision extends Inlet {
 }
 
 const tailEveryMs = 100
+/** Without a reason an abort makes an error, with a stack, for nobody. */
+const noReason = null
 
 /**
  * Starts the command and follows it to its end. Rejects with a HoldfastError only where surely nothing was started;
@@ -82,9 +84,11 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
       watching.stop()
       if (released) return undefined
       // What was sent before the end is here already; whoever takes long with it reads the rest in the logs.
-      const late = new AbortController()
-      await Promise.race([pumped, pause(clock, letGoMs, late.signal)])
-      late.abort()
+      if (line.wanted) {
+        const late = new AbortController()
+        await Promise.race([pumped, pause(clock, letGoMs, late.signal)])
+        late.abort(noReason)
+      }
       const known = end ?? readEnd(request)
       if (known) return known
       run = await regain(request, listening(true), clock)
@@ -113,7 +117,7 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
     const end = begun.end ?? (await follow())
     signal?.removeEventListener('abort', onAbort)
     request.hurry?.removeEventListener('abort', stopping.hurry)
-    over.abort()
+    over.abort(noReason)
     if (released) return undefined
     const facts = end ? factsOf(end) : lost(paths, clock.now() - startedAt)
     // A cancellation ends the delivery, unless the run was quicker.
