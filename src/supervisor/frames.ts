@@ -249,6 +249,8 @@ export class FrameReader {
   #part: Buffer | undefined
   #partBytes = 0
   #state: StreamState = 'good'
+  /** The tag of the header that cannot be used, for whoever wants to say which it was. */
+  badTag = 0
 
   constructor(onFrame: (frame: Frame) => void) {
     this.#onFrame = onFrame
@@ -285,6 +287,7 @@ export class FrameReader {
     if ((bytes[at + 5] as number) | (bytes[at + 6] as number) | (bytes[at + 7] as number)) this.#state = 'bad_header'
     else if (payload > maxPayloadBytes) this.#state = 'too_large'
     const length = frameHeaderBytes + payload
+    if (this.#state !== 'good') this.badTag = readUint32(bytes, at + 8)
     if (this.#state !== 'good' || end - at < length) return 0
     this.#onFrame(this.#frame.set(bytes[at + 4] as number, readUint32(bytes, at + 8), bytes, at + frameHeaderBytes, at + length))
     return length
