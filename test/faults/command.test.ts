@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { end, until } from '../cases/place.ts'
 import type { FaultyPlace, StepsKind } from './faulty-place.ts'
@@ -68,7 +68,7 @@ const faults: readonly CommandCase[] = [
     when: 'what it left behind goes',
     kind: 'leaving',
     async kill(place, id) {
-      await until('the end is recorded', () => existsSync(`${place.runFolder(id)}/end.json`))
+      await place.ended(id)
       for (const { pid } of place.processes()) if (/steps\.sh/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))) end(pid)
     },
     truth: itsOwnEnd,

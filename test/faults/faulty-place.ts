@@ -13,7 +13,7 @@ export type StepsKind = 'plain' | 'silent' | 'endless' | 'mid-line' | 'stubborn'
 
 /** A step at which a controller is ended; see fault-hook.mjs. */
 export interface ControllerFault {
-  readonly step: 'send' | 'receive' | 'spawn' | 'renameSync' | 'writeFileSync' | 'openSync' | 'mkdirSync'
+  readonly step: 'send' | 'receive' | 'spawn' | 'print' | 'writeFileSync'
   readonly what: string
   readonly count?: number
   readonly when: 'before' | 'after'
@@ -67,8 +67,8 @@ export interface FaultyPlace extends AsyncDisposable {
   arm(point: string, count?: number, signal?: 'SIGKILL' | 'SIGSTOP'): void
   /** Resolves once the armed point was passed. */
   hit(): Promise<Hit>
-  /** Resolves once the controller was at its step. */
-  controllerHit(): Promise<void>
+  /** Resolves once the controller was at its step, or has handled a frame of that type. */
+  controllerHit(frame?: string): Promise<void>
   /** The first half is printed. */
   waiting(): Promise<void>
   /** Lets the command print its second half. */
@@ -80,6 +80,8 @@ export interface FaultyPlace extends AsyncDisposable {
   runs(): string[]
   run(): Promise<string>
   runFolder(id: string): string
+  /** The end of the run is recorded. */
+  ended(id: string): Promise<void>
   look(run: string): Promise<FreshLook>
   /** Living processes of this place besides the supervisor. */
   processes(): Living[]
@@ -197,7 +199,10 @@ export function openFaultyPlace(holdfast: FaultyHoldfast, random: Random): Fault
       const [point = '', number = '', pid = ''] = text.trim().split(' ')
       return { point, number: Number(number), pid: Number(pid) }
     },
-    controllerHit: () => until('the controller was at its step', () => existsSync(world.path('controller-hit')), boundMs).then(() => {}),
+    controllerHit: (frame) =>
+      until(`the controller was at its step ${frame ?? ''}`, () => existsSync(world.path(frame ? `controller-hit.${frame}` : 'controller-hit')), boundMs).then(
+        () => {},
+      ),
     waiting: () => until('the first half was printed', () => passed().includes('waiting'), boundMs).then(() => {}),
     open: (word = 'go') => void writeSync(gate, `${word}\n`),
     passed,
@@ -205,6 +210,7 @@ export function openFaultyPlace(holdfast: FaultyHoldfast, random: Random): Fault
     runs,
     run: () => until('the run has a folder', () => runs()[0], boundMs),
     runFolder: (id) => join(runsFolder, id),
+    ended: (id) => until('the end is recorded', () => existsSync(join(runsFolder, id, 'end.json')), boundMs).then(() => {}),
     async look(run) {
       const looking = begin([here('../support/fresh-look.mjs'), holdfast.library, world.root, run], undefined)
       const { stdout, stderr } = await looking.ended

@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'vitest'
-import { until } from '../cases/place.ts'
 import type { Random } from '../support/random.ts'
 import type { Controller, FaultyPlace, StartOptions, StepsKind } from './faulty-place.ts'
 import { describeFaults } from './rounds.ts'
@@ -100,8 +97,7 @@ describeFaults('kill -9 of the supervisor when', faults, async (place, fault, ra
   const controller = place.start('cli', kind, options)
   if (fault.armed !== 'at once') {
     await place.waiting()
-    const id = await place.run()
-    if (fault.armed === 'ended') await until('the end is recorded', () => existsSync(join(place.runFolder(id), 'end.json')))
+    if (fault.armed === 'ended') await place.ended(await place.run())
     arm()
   }
   await meanwhile(place, controller)
@@ -112,4 +108,89 @@ describeFaults('kill -9 of the supervisor when', faults, async (place, fault, ra
   const id = await place.run()
   const found = await expectTruth(place, id, { ...fault, ...(fault.counts && { atLeast: hit.number }) })
   expectAnswer(answer, found.shown)
+})
+
+interface SignalFromOutside extends Expected {
+  readonly when: string
+  /** Happens while the command waits in the middle of its output. */
+  readonly act: (place: FaultyPlace, id: string) => void | Promise<void>
+}
+
+const outer = ({ supervisors }: FaultyPlace): number => supervisors()[0]?.pid ?? 0
+const inner = ({ supervisors }: FaultyPlace): number => supervisors()[1]?.pid ?? 0
+const signal = (pid: number, name: NodeJS.Signals): void => {
+  expect(pid).toBeGreaterThan(0)
+  process.kill(pid, name)
+}
+const canceled = { state: 'ended', kind: 'canceled', exitCode: 143 } as const
+
+const fromOutside: readonly SignalFromOutside[] = [
+  { when: 'KILL to the inner one', act: (place) => signal(inner(place), 'SIGKILL'), truth: 'interrupted', kept: 'read' },
+  {
+    when: 'KILL to the outer one: it was only the reserve',
+    act(place) {
+      signal(outer(place), 'SIGKILL')
+      place.open()
+    },
+    truth: itsOwnEnd,
+    kept: 'all',
+  },
+  {
+    // Nobody of us is left then; the first one who looks ends what the command left.
+    when: 'KILL to both',
+    act(place) {
+      const both = [outer(place), inner(place)]
+      for (const pid of both) signal(pid, 'SIGKILL')
+    },
+    truth: 'interrupted',
+    kept: 'read',
+  },
+  { when: 'TERM to the outer one', act: (place) => signal(outer(place), 'SIGTERM'), truth: canceled, kept: 'all' },
+  { when: 'TERM to the inner one', act: (place) => signal(inner(place), 'SIGTERM'), truth: canceled, kept: 'all' },
+  {
+    when: 'KILL right behind TERM',
+    async act(place) {
+      place.arm('asked-to-end')
+      signal(inner(place), 'SIGTERM')
+      await place.hit()
+    },
+    truth: 'interrupted',
+    kept: 'read',
+  },
+  {
+    when: 'STOP: whoever looks is answered, and the run goes on with CONT',
+    async act(place, id) {
+      const pid = inner(place)
+      signal(pid, 'SIGSTOP')
+      const looks = [['show'], ['output'], ['wait', '--timeout', '300ms']].map(async ([word, ...flags]) => {
+        const { stdout, signal } = await place.cli([word as string, ...flags, '--json', id]).ended
+        expect([signal, JSON.parse(stdout)]).toMatchObject([null, { id, state: 'running' }])
+      })
+      await Promise.all(looks).finally(() => signal(pid, 'SIGCONT'))
+      place.open()
+    },
+    truth: itsOwnEnd,
+    kept: 'all',
+  },
+  {
+    when: 'KILL while it ends because it is idle',
+    async act(place, id) {
+      place.open()
+      await place.ended(id)
+      place.arm('idle-over')
+      await place.hit()
+    },
+    truth: itsOwnEnd,
+    kept: 'all',
+  },
+]
+
+describeFaults('a signal to the supervisor:', fromOutside, async (place, fault) => {
+  const controller = place.start('cli', 'plain')
+  await place.waiting()
+  const id = await place.run()
+  await fault.act(place, id)
+  const answer = await controller.ended
+  const { shown } = await expectTruth(place, id, fault)
+  expectAnswer(answer, shown)
 })

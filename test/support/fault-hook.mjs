@@ -1,7 +1,8 @@
 // Ends the process that loads it (node --import) by SIGKILL at a step that HOLDFAST_TEST_FAULT names, so that a test meets exactly that
 // step. JSON: { step, what, count, when, hit }. The COUNTth time that the step happens to `what`, the process is killed `before` or
 // `after` it, and the file `hit` says so first. Steps: `send` and `receive` of a frame of that type (a number) over a unix socket, `spawn`
-// of a program whose path ends like that, and any function of node:fs by its name, called with a path (rename: the new one) that ends so.
+// of a program whose path ends like that, `print` of a text with that in it, and any function of node:fs by its name, called with a path
+// (rename: the new one) that ends so. Each type of frame that was received and handled is told by a file, `hit` with the type behind it.
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 
 const require = createRequire(import.meta.url)
@@ -41,9 +42,10 @@ function frameReader(tell) {
 }
 
 /** Whether the piece brings as many frames of the type as are still to come. */
-function counting(reader) {
+function counting(reader, types) {
   let found = 0
   const read = reader((type) => {
+    types?.add(type)
     if (String(type) === fault.what) found += 1
   })
   return (piece) => {
@@ -61,15 +63,24 @@ if (fault?.step === 'send' || fault?.step === 'receive') {
   net.connect = (options, ...rest) => {
     if (typeof options !== 'object' || !options.path) return connect(options, ...rest)
     const isSent = counting(frameReader)
-    const isReceived = counting(frameReader)
+    const types = new Set()
+    const isReceived = counting(frameReader, types)
     const { onread } = options
-    const callback = (length, bytes) => around(fault.step === 'receive' && isReceived(bytes.subarray(0, length)), () => onread.callback(length, bytes))
+    const callback = (length, bytes) => {
+      const result = around(isReceived(bytes.subarray(0, length)) && fault.step === 'receive', () => onread.callback(length, bytes))
+      for (const type of types) writeFileSync(`${fault.hit}.${type}`, '')
+      types.clear()
+      return result
+    }
     const socket = connect({ ...options, ...(onread && { onread: { ...onread, callback } }) }, ...rest)
     const write = socket.write.bind(socket)
     socket.write = (bytes, ...more) => around(fault.step === 'send' && isSent(bytes), () => write(bytes, ...more))
     return socket
   }
   net.createConnection = net.connect
+} else if (fault?.step === 'print') {
+  const write = process.stdout.write.bind(process.stdout)
+  process.stdout.write = (text, ...rest) => around(String(text).includes(fault.what), () => write(text, ...rest))
 } else if (fault?.step === 'spawn') {
   const { spawn } = childProcess
   childProcess.spawn = (file, ...rest) => around(String(file).endsWith(fault.what), () => spawn(file, ...rest))
