@@ -150,6 +150,11 @@ export interface LineBlock {
   readonly text: string
   /** True when the first line is the rest of one whose beginning is not here. */
   readonly startsInside: boolean
+  /** What the text was made of. */
+  readonly bytes: Buffer
+  /** Offset in the stream of its first byte, and behind its last one, the line feed included. */
+  readonly offset: number
+  readonly end: number
 }
 
 const maxBlockBytes = 1024 * 1024
@@ -164,10 +169,11 @@ export function* readBlocks(pieces: readonly LogPiece[], fromLine = 1): Generato
   let inside = false
   let expected = 0
   let afterGap = false
+  const block = (bytes: Buffer, offset: number, end: number): LineBlock => ({ firstLine, text: decode(bytes), startsInside: inside, bytes, offset, end })
   for (const piece of pieces) {
     if (piece.offset !== expected) {
       const whole = trimEnd(rest)
-      if (whole.length > 0 && firstLine >= fromLine) yield { firstLine, text: decode(whole), startsInside: inside }
+      if (whole.length > 0 && firstLine >= fromLine) yield block(whole, expected - rest.length, expected)
       rest = Buffer.alloc(0)
       firstLine = piece.linesBefore + 1
       inside = true
@@ -178,6 +184,7 @@ export function* readBlocks(pieces: readonly LogPiece[], fromLine = 1): Generato
     for (const chunk of readChunks(piece)) {
       expected += chunk.length
       const bytes = Buffer.concat([rest, afterGap ? trimStart(chunk) : chunk])
+      const offset = expected - bytes.length
       afterGap = false
       let cut = bytes.lastIndexOf(10) + 1
       const oversized = cut === 0 && bytes.length > maxBlockBytes
@@ -185,14 +192,12 @@ export function* readBlocks(pieces: readonly LogPiece[], fromLine = 1): Generato
       rest = Buffer.from(bytes.subarray(cut))
       if (cut === 0) continue
       const lines = countLineFeeds(bytes, 0, cut)
-      if (firstLine + Math.max(lines - 1, 0) >= fromLine) {
-        yield { firstLine, text: decode(bytes.subarray(0, oversized ? cut : cut - 1)), startsInside: inside }
-      }
+      if (firstLine + Math.max(lines - 1, 0) >= fromLine) yield block(bytes.subarray(0, oversized ? cut : cut - 1), offset, offset + cut)
       firstLine += lines
       inside = oversized
     }
   }
-  if (rest.length > 0 && firstLine >= fromLine) yield { firstLine, text: decode(rest), startsInside: inside }
+  if (rest.length > 0 && firstLine >= fromLine) yield block(rest, expected - rest.length, expected)
 }
 
 const decode = (bytes: Buffer): string => bytes.toString('utf8')
