@@ -50,6 +50,8 @@ export interface BareController extends Disposable {
   /** Stops and goes on reading. */
   pause(): void
   resume(): void
+  /** Says no more, and still hears. */
+  finish(): void
   close(): void
 }
 
@@ -130,6 +132,7 @@ export function controllerOf(input: Readable, output: Writable, end: () => void)
     output: (run, stream = 1) => Buffer.concat(self.pieces(run, stream).map(({ bytes }) => bytes)),
     pause: () => void input.pause(),
     resume: () => void input.resume(),
+    finish: () => void output.end(),
     close: end,
     [Symbol.dispose]: end,
   }
@@ -191,7 +194,7 @@ export async function openSupervisor(program: SupervisorProgram, args: readonly 
   const said = await first.said
   const dial = async (): Promise<BareController> => {
     const connection = await new Promise<Socket>((resolve, reject) => {
-      const made = connect({ path: socket, allowHalfOpen: false }, () => resolve(made))
+      const made = connect({ path: socket, allowHalfOpen: true }, () => resolve(made))
       made.on('error', reject)
     })
     return controllerOf(connection, connection, () => connection.destroy())
