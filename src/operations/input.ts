@@ -21,7 +21,7 @@ export const input = operation({
   },
   check(given) {
     if (given.text !== undefined || given.enter || given.end || given.size) return undefined
-    return { field: 'text', value: undefined, accepted: 'a text, or a line feed or an end without one' }
+    return { field: 'text', value: undefined, accepted: 'a text, enter, or end' }
   },
   run: (app, given, call) => app.input(given, call),
 })

@@ -95,6 +95,10 @@ describe('running an operation', () => {
       { run: 'last', lines: '-20' },
       { run: 'last', lines: '-20' },
     ],
+    [
+      { run: 'last', lines: 'stderr:7' },
+      { run: 'last', lines: 'stderr:7' },
+    ],
   ])('output reads the reference in %j', async (raw, asked) => {
     const app = { output: async (input: unknown) => input } as unknown as App
     expect(await invoke(output, app, raw)).toEqual(asked)

@@ -11,7 +11,8 @@ export interface OutputRef {
 
 /** Reads a reference; undefined where `written` is none, such as a plain run id or a range of lines. */
 export function parseRef(written: string | undefined): OutputRef | undefined {
-  const match = /^([^:\s]+):(?:(e|err|stderr|o|out|stdout):)?(\d{1,15})$/.exec(written?.trim() ?? '')
+  // `stdout:120` are lines of a stream.
+  const match = /^(?!std(?:out|err):)([^:\s]+):(?:(e|err|stderr|o|out|stdout):)?(\d{1,15})$/.exec(written?.trim() ?? '')
   if (!match) return undefined
   const line = Number(match[3])
   return line < 1 ? undefined : { run: match[1] as string, stream: /^(?:e|err|stderr)$/.test(match[2] ?? '') ? 'stderr' : 'stdout', line }

@@ -11,9 +11,11 @@ export const output = operation({
     run: text('The run: its id, a unique beginning of it, "last", or a reference from search.', {
       accepted: 'a run id, a unique prefix of one, "last", or a reference like RUN:120',
     }),
-    stream: optional(choice('Which stream.', ['stdout', 'stderr', 'all'], { default: 'all' })),
-    lines: optional(text('Lines: 120, 100-150, 100-, -20 (the last 20), or a reference from search.')),
-    bytes: optional(text('Bytes of the stream: 0-1023, 4096-, -512 (the last 512).')),
+    stream: optional(choice('Which stream; all are the lines of both in their order of arrival.', ['stdout', 'stderr', 'all'], { default: 'all' })),
+    lines: optional(
+      text('Lines of each stream: 120, 100-150, 100-, -20 (the last 20), or a reference from search; or of each its own: stdout:100-,stderr:7-20.'),
+    ),
+    bytes: optional(text('Bytes of each stream, stdout first: 0-1023, 4096-, -512 (the last 512).')),
     grep: optional(anyText('Only lines in which this regular expression is found.')),
     maxBytes: optional(size('Most text in one answer.', 'a positive number of bytes', { default: '32KiB' })),
   }),

@@ -17,12 +17,15 @@ export interface Played {
   readonly calls: readonly (readonly [string, unknown])[]
   /** The folders that an app was opened in. */
   readonly opened: readonly string[]
+  /** Each time that keys were asked for as they are typed, or no longer. */
+  readonly rawModes: readonly boolean[]
 }
 
 interface Scene {
   readonly app?: Partial<App>
-  readonly stdin?: string
-  readonly terminal?: { stdout?: boolean; stderr?: boolean; columns?: number }
+  /** What standard input has, or what comes there. */
+  readonly stdin?: string | AsyncIterable<Uint8Array>
+  readonly terminal?: { stdin?: boolean; stdout?: boolean; stderr?: boolean; columns?: number; rows?: number }
   readonly platform?: NodeJS.Platform
   readonly cwd?: string
   /** Receives what sends a signal to the command line, before it starts. */
@@ -35,7 +38,7 @@ export async function play(argv: readonly string[], scene: Scene = {}): Promise<
   const collected = { stdout: '', stderr: '' }
   const exits: number[] = []
   const streamOf = (name: 'stdout' | 'stderr') => {
-    const stream = Object.assign(new PassThrough(), { isTTY: scene.terminal?.[name] === true, columns: scene.terminal?.columns })
+    const stream = Object.assign(new PassThrough(), { isTTY: scene.terminal?.[name] === true, columns: scene.terminal?.columns, rows: scene.terminal?.rows })
     stream.on('data', (bytes: Buffer) => {
       collected[name] += bytes.toString('utf8')
     })
@@ -44,9 +47,15 @@ export async function play(argv: readonly string[], scene: Scene = {}): Promise<
   const stdout = streamOf('stdout')
   const stderr = streamOf('stderr')
   const opened: string[] = []
+  const rawModes: boolean[] = []
+  const given = typeof scene.stdin === 'object' ? scene.stdin : Readable.from(scene.stdin === undefined ? [] : [Buffer.from(scene.stdin)])
   let listener: ((name: StopName) => void) | undefined
   const io: CliIo = {
-    stdin: Readable.from(scene.stdin === undefined ? [] : [Buffer.from(scene.stdin)]),
+    stdin: {
+      [Symbol.asyncIterator]: () => given[Symbol.asyncIterator](),
+      isTTY: scene.terminal?.stdin === true,
+      setRawMode: (isRaw) => rawModes.push(isRaw),
+    },
     stdout,
     stderr,
     env: {},
@@ -69,7 +78,7 @@ export async function play(argv: readonly string[], scene: Scene = {}): Promise<
     nowMs: () => Date.UTC(2026, 0, 1, 2),
   }
   const code = await runCli(argv, io)
-  return { code, ...collected, calls, opened }
+  return { code, ...collected, calls, opened, rawModes }
 }
 
 function recording(app: Partial<App>, calls: [string, unknown][]): App {

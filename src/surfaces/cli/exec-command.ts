@@ -124,13 +124,16 @@ async function runExec(invocation: Invocation): Promise<number> {
   else if (!quiet) {
     const detached = detach === true && parsed.input.waitMs === undefined
     const target = isStreamed ? stderr : stdout
-    const text = detached ? result.id : result.digest
+    // Who has just seen all of it on a terminal needs no more than how it ended.
+    const text = detached ? result.id : isShown && !parsed.own.stream ? headLine(result.digest) : result.digest
     target.write(withLineFeed(text))
     printWarnings(stderr, result, text)
     sayThatItGoesOn(invocation, result)
   }
   return isStreamed && stdout.gone ? brokenPipe : exitOfRun(result)
 }
+
+const headLine = (digest: string): string => digest.slice(0, (digest.indexOf('\n') + 1 || digest.length + 1) - 1)
 
 /** Shows how the command is doing, or what it prints, and passes on what a person types for it. */
 function watch(invocation: Invocation, { isStreamed, isTyped }: { readonly isStreamed: boolean; readonly isTyped: boolean }): Watcher {

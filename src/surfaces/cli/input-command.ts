@@ -38,6 +38,7 @@ async function passOn(invocation: Invocation): Promise<InputResult> {
 }
 
 function presentInput({ id, bytes, open, state }: InputResult): string {
-  const written = `${plural(bytes, 'byte')} written to run ${id}.`
-  return open ? written : `${written} ${state === 'running' ? 'Its input has ended.' : 'The run has ended.'}`
+  const over = open ? '' : state === 'running' ? 'Its input has ended.' : 'The run has ended.'
+  if (bytes === 0 && !open) return state === 'running' ? `Ended the input of run ${id}.` : `Run ${id} has ended.`
+  return `${plural(bytes, 'byte')} written to run ${id}. ${over}`.trimEnd()
 }

@@ -88,16 +88,19 @@ async function printPages(invocation: Invocation, asked: ReturnType<typeof parse
   const perPage = asked.maxBytes ?? (asked.bytes === undefined ? pageBytes : rangeBytes)
   let isFound = false
   let state: OutputResult['state'] = 'ended'
-  for (const stream of streamsOf(asked.stream ?? ref?.stream)) {
+  const stream = asked.stream ?? ref?.stream ?? 'all'
+  // Lines of both streams come in their order of arrival; bytes are of each.
+  for (const part of asked.bytes === undefined ? [stream] : streamsOf(stream)) {
     let lines = asked.lines
     for (;;) {
-      const page: OutputResult = await perform(output, invocation, { ...asked, stream, lines, maxBytes: perPage })
+      const page: OutputResult = await perform(output, invocation, { ...asked, stream: part, lines, maxBytes: perPage })
       if (numbered && asked.bytes === undefined) stdout.write(page.lines.map(numberedLine).join(''))
       else stdout.write(withLineFeed(page.text))
       await stdout.drained()
       // Where somebody said how much they want, one page is the answer.
-      const rest = page.truncated ? nextLines(page, ref ? linesAround(ref.line) : asked.lines) : undefined
-      if (page.truncated && asked.maxBytes !== undefined) stderr.write(cutNote(stream, page, rest))
+      const onward = part === 'all' ? (page.next ?? undefined) : nextLines(page, ref ? linesAround(ref.line) : asked.lines)
+      const rest = page.truncated ? onward : undefined
+      if (page.truncated && asked.maxBytes !== undefined) stderr.write(cutNote(part, page, rest))
       isFound ||= page.lines.length > 0 || page.truncated
       state = page.state
       const next = asked.maxBytes !== undefined || asked.bytes !== undefined ? undefined : rest
@@ -112,13 +115,15 @@ async function printPages(invocation: Invocation, asked: ReturnType<typeof parse
 }
 
 /** What is said of an answer that `--max-bytes` cut. Where not even one line fits, the same lines would be cut again. */
-function cutNote(stream: StreamName, page: OutputResult, rest: string | undefined): string {
-  const onward = page.next !== null && rest !== undefined && page.lines.length > 0 ? `go on with --stream ${stream} --lines ${rest}` : 'raise it for more'
-  return `holdfast: ${stream} was cut by --max-bytes; ${onward}\n`
+function cutNote(stream: StreamName | 'all', page: OutputResult, rest: string | undefined): string {
+  const range = stream === 'all' ? `--lines ${rest}` : `--stream ${stream} --lines ${rest}`
+  const onward = page.next !== null && rest !== undefined && page.lines.length > 0 ? `go on with ${range}` : 'raise it for more'
+  return `holdfast: ${stream === 'all' ? 'the output' : stream} was cut by --max-bytes; ${onward}\n`
 }
 
 /** The lines that follow a page, up to where the range that was asked for ends. */
 function nextLines(page: OutputResult, asked: string | undefined): string | undefined {
+  if (/^\d+-\d+$/.test(page.next ?? '')) return page.next ?? undefined
   // The line that states a gap has no number; what follows it comes after the last one that has.
   const from = Number.parseInt(page.next ?? '', 10) || (page.lines.findLast((line) => line.line > 0)?.line ?? 0) + 1
   const end = /^\d+(?:-(\d*))?$/.exec(asked?.trim() ?? '')

@@ -308,17 +308,23 @@ describe('output', () => {
 
   const pages: Partial<App> = {
     output: async ({ stream, lines }: OutputInput): Promise<OutputResult> => {
-      const first = stream === 'stderr' ? 1 : lines === undefined ? 1 : 2
-      const text = `${stream} ${first}`
-      const truncated = stream === 'stdout' && first === 1
-      const line = { stream: stream as 'stdout', line: first, text }
-      return { id: 'r1', state: 'ended', lines: [line], text: `${text}\n`, truncated, next: truncated ? '2-' : null }
+      const last = lines !== undefined || stream === 'stderr'
+      const found = last
+        ? ([
+            ['stderr', 1],
+            ['stdout', 2],
+          ] as const)
+        : ([['stdout', 1]] as const)
+      const shown = found.map(([name, line]) => ({ stream: name, line, text: `${name} ${line}` })).filter((line) => stream === 'all' || stream === line.stream)
+      const next = stream === 'all' ? 'stdout:2-,stderr:1-' : '2-'
+      return { id: 'r1', state: 'ended', lines: shown, text: shown.map(({ text }) => `${text}\n`).join(''), truncated: !last, next: last ? null : next }
     },
   }
 
-  it('prints all pages of both streams, with numbers on a terminal only', async () => {
-    expect((await play(['output', 'last'], { app: pages })).stdout).toBe('stdout 1\nstdout 2\nstderr 1\n')
-    const numbered = '      1  stdout 1\n      2  stdout 2\n    e:1  stderr 1\n'
+  it('prints all pages of both streams as they came, with numbers on a terminal only', async () => {
+    expect((await play(['output', 'last'], { app: pages })).stdout).toBe('stdout 1\nstderr 1\nstdout 2\n')
+    expect((await play(['output', 'last', '--stream', 'stdout'], { app: pages })).stdout).toBe('stdout 1\nstdout 2\n')
+    const numbered = '      1  stdout 1\n    e:1  stderr 1\n      2  stdout 2\n'
     expect((await play(['output', 'last'], { app: pages, terminal: { stdout: true } })).stdout).toBe(numbered)
     expect((await play(['output', 'last', '--number'], { app: pages })).stdout).toBe(numbered)
   })
