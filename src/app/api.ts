@@ -182,9 +182,9 @@ export interface RunsResult {
 
 export interface OutputInput {
   readonly run: string
-  /** Default: `all`, stdout first, then stderr. */
+  /** Default: `all`: lines in their order of arrival, bytes of stdout before those of stderr. */
   readonly stream?: StreamName | 'all' | undefined
-  /** `120`, `100-150`, `100-`, `-20` (the last 20). */
+  /** `120`, `100-150`, `100-`, `-20` (the last 20): of each stream; or of each its own, `stdout:100-,stderr:7-20`, nothing of one that is not named. */
   readonly lines?: string | undefined
   /** Offsets in the stream: `0-1023`, `4096-`, `-512`. */
   readonly bytes?: string | undefined
