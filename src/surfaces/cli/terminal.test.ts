@@ -197,29 +197,31 @@ describe('what is typed', () => {
     const { begun, app } = stage()
     const { keys } = keyboard()
     let signal: (name: StopName) => void = () => {}
+    let leave = (): void => {}
     const stubborn: Partial<App> = {
       ...app,
       exec: (input, call = {}) => {
         void app.exec?.(input, { ...call, signal: undefined })
-        return new Promise((resolve) => setTimeout(() => resolve(fakeRun()), 50))
+        return new Promise((resolve) => {
+          leave = () => resolve(fakeRun())
+        })
       },
     }
-    let atExit: unknown
+    let exits: readonly number[] = []
     const playing = play(['exec', '--pty', '--interactive', '--', 'x'], {
       app: stubborn,
       terminal: whole,
       stdin: keys,
       onReady: (send, io) => {
-        signal = (name) => {
-          send(name)
-          if (io.exits.length > 0) atExit ??= 'left'
-        }
+        signal = send
+        exits = io.exits
       },
     })
     await begun
     signal('SIGTERM')
     signal('SIGTERM')
-    expect(atExit).toBe('left')
+    expect(exits).toEqual([143])
+    leave()
     expect((await playing).rawModes.slice(0, 2)).toEqual([true, false])
   })
 
@@ -299,7 +301,7 @@ describe('input', () => {
     let send: (name: StopName) => void = () => {}
     const app: Partial<App> = {
       input: async () => {
-        setTimeout(() => send('SIGINT'), 5)
+        send('SIGINT')
         return { ...taken, bytes: 0 }
       },
     }
@@ -325,15 +327,22 @@ describe('input', () => {
 
 describe('a run that is left with Ctrl-C', () => {
   const running = fakeRun({ state: 'running', outcome: null })
-  const untilAborted = (_: unknown, call?: ExecCall) =>
-    new Promise<typeof running>((resolve) => call?.signal?.addEventListener('abort', () => resolve(running)))
+  let interrupt = (): void => {}
+  const untilAborted = (_: unknown, call?: ExecCall): Promise<typeof running> =>
+    new Promise((resolve) => {
+      call?.signal?.addEventListener('abort', () => resolve(running))
+      interrupt()
+    })
 
   it.each([
     [['wait', 'last'], { wait: untilAborted }],
     [['exec', '--wait', '10s', '--', 'x'], { exec: untilAborted }],
     [['output', 'last', '--follow'], { follow: async (given: unknown, call?: ExecCall) => void (await untilAborted(given, call)), show: async () => running }],
   ])('%j says that it goes on', async (args, app) => {
-    const played = await play(args, { app: app as Partial<App>, onReady: (signal) => setTimeout(() => signal('SIGINT'), 20) })
+    const onReady = (signal: (name: StopName) => void): void => {
+      interrupt = () => signal('SIGINT')
+    }
+    const played = await play(args, { app: app as Partial<App>, onReady })
     expect(played).toMatchObject({ code: 130, stderr: 'holdfast: run r1 goes on; holdfast stop r1 ends it\n' })
     expect(played.calls.map(([name]) => name)).not.toContain('stop')
   })
