@@ -63,6 +63,9 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
   }
 
   async function pump({ output }: SupervisedRun): Promise<void> {
+    if (!line.wanted) return
+    // What the command printed at once is here already; whoever asked for it is told of its beginning first.
+    await new Promise((resolve) => setImmediate(resolve))
     for await (const chunk of output) {
       if (canceled || over.signal.aborted) continue
       if (line.wantsAll) delivery.push(chunk)

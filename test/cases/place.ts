@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { RunResult } from '../../src/app/api.ts'
 import { type Holdfast, type HoldfastOptions, openHoldfast } from '../../src/index.ts'
+import { isSupervised, plainEnv, whyPlain } from '../support/modes.ts'
 import { openWorld, type World } from '../support/world.ts'
 
 /** The inputs of real failures that other tools have shown; they stand beside the repository and are read there. */
@@ -51,12 +52,12 @@ export const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.ur
 type InPlace = (title: string, body: (place: Place) => Promise<void>, ms?: number) => void
 
 /** Declares tests that each have a place of their own, so that all of a file can wait at once; `usualMs` bounds each. */
-export function testsInPlace(usualMs: number, declare: Pick<typeof it, 'concurrent'> = it): InPlace {
+export function testsInPlace(usualMs: number, declare: Pick<typeof it, 'concurrent'> = it, options: PlaceOptions = {}): InPlace {
   return (title, body, ms = usualMs) => {
     declare.concurrent(
       title,
       async () => {
-        await using place = await openPlace()
+        await using place = await openPlace(options)
         await body(place)
       },
       ms,
@@ -64,8 +65,20 @@ export function testsInPlace(usualMs: number, declare: Pick<typeof it, 'concurre
   }
 }
 
-export async function openPlace(options: Partial<HoldfastOptions> = {}): Promise<Place> {
-  const world = openWorld()
+export interface PlaceOptions extends Partial<HoldfastOptions> {
+  /** Without a supervisor, whatever else there is. */
+  readonly plain?: boolean
+}
+
+/** Tests of what is so only under a supervisor; skipped, with a word about it, where there is none. */
+export function describeSupervised(title: string, body: () => void): void {
+  if (!isSupervised) console.warn(`skipped: ${title}: ${whyPlain}`)
+  describe.skipIf(!isSupervised)(title, body)
+}
+
+export async function openPlace({ plain = false, ...options }: PlaceOptions = {}): Promise<Place> {
+  const opening = openWorld()
+  const world = plain ? { ...opening, env: { ...opening.env, ...plainEnv } } : opening
   const opened: Holdfast[] = []
   const again = async (more: Partial<HoldfastOptions> = {}): Promise<Holdfast> => {
     const holdfast = await openHoldfast({ root: world.root, env: world.env, ...options, ...more })
@@ -196,6 +209,8 @@ export function expectNothingLeft(run: string | { readonly id: string }): void {
   expect(marked(typeof run === 'string' ? run : run.id)).toEqual([])
 }
 
-export const logOf = (run: RunResult, stream: 'stdout' | 'stderr' = 'stdout'): string => readFileSync(run[stream].path, 'utf8')
+/** What a log holds; one without a byte need not be there. */
+export const logOf = (run: RunResult, stream: 'stdout' | 'stderr' = 'stdout'): string =>
+  existsSync(run[stream].path) ? readFileSync(run[stream].path, 'utf8') : ''
 
 export const exited = (exitCode: number) => ({ kind: 'exited', exitCode, signal: null, limit: null })

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endSupervisors } from './end-supervisors.ts'
+import { isSupervised, plainEnv } from './modes.ts'
 
 /** A place of its own for one test, away from the person's home and settings; gone when the test is over. */
 export interface World extends AsyncDisposable {
@@ -45,5 +46,6 @@ function scrubbedEnv(home: string, tmp: string): Record<string, string> {
     TERM: 'dumb',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
+    ...(isSupervised ? {} : plainEnv),
   }
 }

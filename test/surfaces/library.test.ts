@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Holdfast, HoldfastError, openHoldfast, type RunResult } from '../../src/index.ts'
 import { exited, expectNothingLeft, logOf, marked, openPlace, type Place, runProgram, testsInPlace, until } from '../cases/place.ts'
+import { isSupervised } from '../support/modes.ts'
 
 const inPlace = testsInPlace(40_000)
 
@@ -54,7 +55,7 @@ describe('exec', () => {
       },
     })
     expect(throwing).toMatchObject({ outcome: exited(0), stdout: { bytes: 4 } })
-    expect(throwing.warnings.join()).toMatch(/listener failed 2 times.*mine/)
+    expect(throwing.warnings.join()).toMatch(/listener failed [12] times.*mine/)
     const rejecting = await holdfast.exec({ argv: ['echo', 'a'], onOutput: (async () => Promise.reject(new Error('later'))) as () => void })
     expect(rejecting.outcome).toEqual(exited(0))
     const slow = await holdfast.exec({
@@ -212,10 +213,27 @@ describe('closing', () => {
     const background = await holdfast.exec({ script, graceMs: 300, waitMs: 300 })
     await holdfast.close()
     expect((await waiting).outcome).toMatchObject({ kind: 'canceled' })
+    const next = await again()
+    expect(marked(background.id).length > 0).toBe(isSupervised)
+    if (isSupervised) await next.stop({ run: background.id })
     for (const { id } of [...begun, background]) {
       expectNothingLeft(id)
-      expect(await (await again()).show({ run: id })).toMatchObject({ state: 'ended', outcome: { kind: 'canceled' } })
+      expect(await next.show({ run: id })).toMatchObject({ state: 'ended', outcome: { kind: 'canceled' } })
     }
+  })
+
+  inPlace('cancels what runs in the background, too, where runs are ephemeral', async ({ again }) => {
+    const ephemeral = await again({ ephemeral: true })
+    const other = await again()
+    const all = [
+      await ephemeral.exec({ script: 'sleep 71.5', waitMs: 0 }),
+      await ephemeral.exec({ script: 'sleep 71.5 & echo left' }),
+      await other.exec({ script: 'sleep 71.5', waitMs: 0, ephemeral: true }),
+    ]
+    await Promise.all([ephemeral.close(), other.close()])
+    for (const run of all) expectNothingLeft(run)
+    const next = await again()
+    expect(await Promise.all(all.map(async ({ id }) => (await next.show({ run: id })).outcome?.kind))).toEqual(['canceled', 'exited', 'canceled'])
   })
 
   inPlace('leaves detached runs alone, is harmless twice, and refuses commands afterwards', async ({ holdfast, again }) => {
@@ -234,7 +252,7 @@ describe('closing', () => {
     await using place = await openPlace()
     let id = ''
     {
-      await using holdfast = await openHoldfast({ root: place.world.root, env: place.world.env })
+      await using holdfast = await openHoldfast({ root: place.world.root, env: place.world.env, ephemeral: true })
       id = (await holdfast.exec({ script: 'sleep 69.5', waitMs: 100 })).id
       expect(marked(id)).not.toEqual([])
     }

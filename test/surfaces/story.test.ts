@@ -224,6 +224,7 @@ function normalize(value: unknown, ids: Ids, folder: string): unknown {
     // Each surface names a field as its callers do.
     .replace(/"--lines/g, '"lines')
     .replace(/"durationMs":\d+/g, '"durationMs":0')
+    .replace(/"(userMs|systemMs|peakMemoryBytes)":[\d.]+/g, '"$1":0')
     .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z| UTC)?/g, '<time>')
     .replace(/(?<![\w.])\d+(?:\.\d+)? (?:ms|s|min)(?: \d+ s)?\b/g, '<duration>')
   return JSON.parse(text)
