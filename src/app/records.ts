@@ -130,11 +130,12 @@ export function openRecords(options: RecordsOptions): Records {
   }
 
   async function find(reference: string): Promise<RunRecord | undefined> {
-    if (reference === 'last') return (await index.read((store) => store.list({ limit: 1 })))[0]
-    if (isRunId(reference)) {
-      // The file is newer than the index.
-      return readRecord(folder(reference), reference) ?? (await index.read((store) => store.find(reference)))
+    // The file is newer than the index: what a run left behind may have printed more since its end was told.
+    if (reference === 'last') {
+      const [last] = await index.read((store) => store.list({ limit: 1 }))
+      return last && (readRecord(folder(last.id), last.id) ?? last)
     }
+    if (isRunId(reference)) return readRecord(folder(reference), reference) ?? (await index.read((store) => store.find(reference)))
     if (!/^[0-9a-z]{1,11}$/.test(reference)) return undefined
     const matches = await index.read((store) => store.idsWithPrefix(reference, 5))
     if (matches.length > 1) throw failure('run_ambiguous', { run: reference, matches })
