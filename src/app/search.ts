@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { streamNames } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import { compileRegex, excerpt, excerptAt, matchLine, parseQuery, type Query, queryTokens, tokensOf } from '../core/query.ts'
-import { isFailing, type RunRecord } from '../core/run.ts'
+import { isFailing, logTotals, type RunRecord } from '../core/run.ts'
 import { cleanLine, formatCount, stripControls } from '../core/text.ts'
 import { boundRegex } from '../engine/bounded-regex.ts'
 import { readBlocks, sectionsOf } from '../engine/log-reader.ts'
@@ -10,6 +10,7 @@ import type { SearchHit, SearchInput, SearchResult } from './api.ts'
 import { checkLimit } from './check-limit.ts'
 import type { AppContext } from './context.ts'
 import { slowRegex } from './reading.ts'
+import { readRecord } from './run-folder.ts'
 import { prepareText, textOf } from './screen-text.ts'
 
 const defaultHits = 20
@@ -21,7 +22,7 @@ const maxReadBytes = 2 * 1024 ** 3
 const maxReadMs = 8_000
 const maxRegexMs = 8_000
 /** How much of each stream goes to the index; longer logs are read when somebody searches. */
-const indexBytes = 256 * 1024
+const indexBytes = { whole: 256 * 1024, ofLonger: 256 * 1024 }
 
 /** Finds the lines that answer, and tells how well. */
 interface Matcher {
@@ -47,12 +48,15 @@ export async function searchRuns(context: AppContext, input: SearchInput): Promi
   const startedAt = performance.now()
   let bytes = 0
   let looked = 0
-  for (const record of candidates) {
+  for (const candidate of candidates) {
     const done = performance.now() - startedAt > maxReadMs || bytes > maxReadBytes
     if (done || (looked >= 50 && found.filter(({ score }) => score >= full).length >= limit * 5)) break
     // A long search lets others of this process have their turn.
     if (looked % 8 === 7) await new Promise((resolve) => setImmediate(resolve))
-    await prepareText(context.records.folder(record.id), record)
+    const folder = context.records.folder(candidate.id)
+    // What a run left behind may have printed more since the index was told of its end.
+    const record = candidate.leftovers.length === 0 ? candidate : (readRecord(folder, candidate.id) ?? candidate)
+    await prepareText(folder, record)
     bytes += read(record, looked)
     looked += 1
   }
@@ -248,8 +252,9 @@ async function indexRun(context: AppContext, record: RunRecord): Promise<void> {
   for (const stream of streamNames) {
     const totals = record[stream]
     if (totals.bytes === 0) continue
-    if (totals.bytes > indexBytes) whole = false
-    for (const { text } of sectionsOf(textOf(folder, record, stream).pieces, indexBytes)) texts.push(stripControls(masker.mask(text)))
+    if (totals.bytes > indexBytes.whole) whole = false
+    const known = record.pty ? undefined : logTotals(record, stream)
+    for (const { text } of sectionsOf(textOf(folder, record, stream).pieces, indexBytes, known)) texts.push(stripControls(masker.mask(text)))
   }
   await context.records.index(record.id, tokensOf(texts.join('\n')), whole)
 }
