@@ -9,8 +9,8 @@ import type { ActiveRun, AppContext, EndedRun } from './context.ts'
 import type { RunFolder } from './run-folder.ts'
 import { prepareText, textOf } from './screen-text.ts'
 
-/** How much of each log a digest is made from; of a longer log its beginning and its end are read. */
-const digestReadBytes = 8 * 1024 * 1024
+/** How much of each log a digest is made from. The middle of a long one is left out in any case, so little of it is read. */
+const digestReadBytes = { whole: 8 * 1024 * 1024, ofLonger: 1024 * 1024 }
 
 /** What the process that holds a run, or held it a moment ago, knows besides its record. */
 type Held = Pick<ActiveRun, 'masker'> & Pick<EndedRun, 'unsaved'>

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Random, random } from '../../test/support/random.ts'
@@ -144,7 +144,7 @@ describe('reading a log', () => {
 
   it('gives a small log to the digest whole, a section for each side of the gap', () => {
     eachKind(40, (stream, totals, known, _draw, label) => {
-      expect(readSections(log, known, 100_000), label).toEqual(
+      expect(readSections(log, known, { whole: 100_000, ofLonger: 100_000 }), label).toEqual(
         expectedParts(stream, totals)
           .filter(({ from, to }) => to > from)
           .map(({ from, to }) => ({ firstLine: countLineFeeds(stream, 0, from) + 1, text: stream.subarray(from, to).toString() })),
@@ -157,7 +157,7 @@ describe('reading a log', () => {
       const kept = totals.bytes - totals.droppedBytes
       if (kept < 600) return
       const most = draw.int(300, Math.floor(kept / 2))
-      const sections = readSections(log, known, most)
+      const sections = readSections(log, known, { whole: most, ofLonger: most })
       expect(sections.length, label).toBe(2)
       const [head, tail] = sections.map(({ text }) => Buffer.from(text)) as [Buffer, Buffer]
       expect(head.length + tail.length, label).toBeLessThanOrEqual(most)
@@ -168,9 +168,20 @@ describe('reading a log', () => {
     })
   })
 
+  it('reads nothing but these parts where the totals are known', () => {
+    const bytes = 64 * 1024 ** 3
+    writeFileSync(log, 'first\n')
+    truncateSync(log, bytes - 14)
+    appendFileSync(log, '\nlast one\nlast')
+    const sections = readSections(log, { bytes, lines: 4, droppedBytes: 0, gap: null }, { whole: 8_000, ofLonger: 1_000 })
+    expect(sections.map(({ firstLine }) => firstLine)).toEqual([1, 3])
+    expect(sections[0]?.text).toBe('first\n')
+    expect(sections[1]?.text).toBe('last one\nlast')
+  })
+
   it('shows the end of a last line that is longer than all there is room for', () => {
     writeFileSync(log, `first\n${'x'.repeat(10_000)}END\n`)
-    const [, tail] = readSections(log, undefined, 300)
+    const [, tail] = readSections(log, undefined, { whole: 300, ofLonger: 300 })
     expect(tail).toEqual({ firstLine: 2, text: `${'x'.repeat(196)}END\n` })
   })
 
@@ -211,7 +222,7 @@ describe('reading a log', () => {
     const missing = world.path('logs', 'none.log')
     expect(findPieces(missing, undefined)).toEqual([])
     expect([...readBlocks([])]).toEqual([])
-    expect(readSections(missing, undefined, 1_000)).toEqual([])
+    expect(readSections(missing, undefined, { whole: 1_000, ofLonger: 1_000 })).toEqual([])
     expect(measureLog(missing)).toEqual({ bytes: 0, lines: 0, droppedBytes: 0, gap: null })
   })
 

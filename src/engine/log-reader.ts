@@ -41,12 +41,17 @@ function arrange(path: string, size: number, gap: Gap | null, segments: readonly
   const before = [head, ...segments.filter(({ offset }) => offset < gap.offset)]
   const position = gap.offset + gap.markerBytes
   const offset = gap.offset + gap.bytes
+  let linesBefore: number | undefined
   const tail: LogPiece = {
     path,
     position,
     length: Math.max(0, Math.min(size - position, next > gap.offset ? next - offset : 0)),
     offset,
-    linesBefore: lineFeedsBefore(before, gap.offset) + gap.lines,
+    // All of the head is read for that, so not before it is asked for.
+    get linesBefore() {
+      linesBefore ??= lineFeedsBefore(before, gap.offset) + gap.lines
+      return linesBefore
+    },
   }
   return [...before, tail, ...segments.slice(before.length - 1)]
 }
@@ -226,38 +231,57 @@ export interface TextSection {
   readonly text: string
 }
 
+/** How much of a log is read. */
+export interface ReadBytes {
+  /** Up to this size it is read whole. */
+  readonly whole: number
+  /** Of a longer one its first and last parts, so much in all. */
+  readonly ofLonger: number
+}
+
 /**
- * The log as text where it is small, a section for each stretch without a gap; else its first and last parts, about
- * `maxBytes` in all, cut at line ends where there are any.
+ * The log as text where it is small, a section for each stretch without a gap; else its first and last parts, cut at line ends
+ * where there are any. With the totals of a run that is over, nothing but these parts is read.
  */
-export function readSections(path: string, totals: StreamTotals | undefined, maxBytes: number): TextSection[] {
-  return sectionsOf(findPieces(path, totals), maxBytes)
+export function readSections(path: string, totals: StreamTotals | undefined, bytes: ReadBytes): TextSection[] {
+  return sectionsOf(findPieces(path, totals), bytes, totals)
 }
 
 /** The same of a log that was found already. */
-export function sectionsOf(pieces: readonly LogPiece[], maxBytes: number): TextSection[] {
+export function sectionsOf(pieces: readonly LogPiece[], { whole, ofLonger }: ReadBytes, totals?: StreamTotals | undefined): TextSection[] {
   const stretches = findStretches(pieces)
   const first = stretches[0]
   const last = stretches.at(-1)
   if (!first || !last) return []
   const size = stretches.reduce((sum, stretch) => sum + stretch.to - stretch.from, 0)
   const section = (from: number, bytes: Buffer): TextSection => ({ firstLine: lineFeedsBefore(pieces, from) + 1, text: decode(bytes) })
-  if (size <= maxBytes) {
+  if (size <= whole) {
     return stretches.map(({ from, to }) => {
       const bytes = readRange(pieces, from, to, to - from)
-      const whole = from === first.from ? bytes : trimStart(bytes)
-      return section(from, to === last.to ? whole : trimEnd(whole))
+      const begun = from === first.from ? bytes : trimStart(bytes)
+      return section(from, to === last.to ? begun : trimEnd(begun))
     })
   }
-  const headEnd = Math.min(Math.floor(maxBytes / 3), first.to)
+  const headEnd = Math.min(Math.floor(ofLonger / 3), first.to)
   const head = readRange(pieces, 0, headEnd, headEnd)
   const headCut = head.lastIndexOf(10) + 1 || head.length
-  const tailStart = Math.max(first === last ? headEnd : last.from, last.to - (maxBytes - headEnd))
-  const tail = readRange(pieces, tailStart, last.to, maxBytes)
+  const tailStart = Math.max(first === last ? headEnd : last.from, last.to - (ofLonger - headEnd))
+  const tail = readRange(pieces, tailStart, last.to, ofLonger)
   const feed = tail.indexOf(10) + 1
   // A last line that is longer than all of the tail is cut, not left out.
   const tailCut = feed === tail.length ? 0 : feed
-  return [section(0, trimEnd(head.subarray(0, headCut))), section(tailStart + tailCut, trimStart(tail.subarray(tailCut)))]
+  const ending = tail.subarray(tailCut)
+  const firstLine = totals?.bytes === last.to && tail.length === last.to - tailStart ? firstLineOf(ending, totals.lines) : undefined
+  return [
+    section(0, trimEnd(head.subarray(0, headCut))),
+    firstLine === undefined ? section(tailStart + tailCut, trimStart(ending)) : { firstLine, text: decode(trimStart(ending)) },
+  ]
+}
+
+/** The number of the first line of what ends a stream of `lines` lines. */
+function firstLineOf(end: Buffer, lines: number): number {
+  const unfinished = end.length > 0 && end[end.length - 1] !== 10
+  return lines - (unfinished ? 1 : 0) - countLineFeeds(end) + 1
 }
 
 /** What is there without a gap, from one offset in the stream to another. */
