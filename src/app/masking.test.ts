@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
@@ -52,12 +52,35 @@ describe('keepPrintedSecrets', () => {
     expect(readFileSync(folder.masked, 'utf8')).toBe(JSON.stringify([printed]))
   })
 
+  it('keeps all of a log that is too long to look through', () => {
+    writeFileSync(folder.stdout, '')
+    truncateSync(folder.stdout, 300 * 1024 ** 2)
+    keepPrintedSecrets(folder, [printed, 'short', printed])
+    expect(readFileSync(folder.masked, 'utf8')).toBe(JSON.stringify([printed]))
+  })
+
   it('finds a secret across the border of the parts that are read', () => {
     for (let shift = 1; shift < printed.length; shift += 1) {
       writeFileSync(folder.stdout, 'x'.repeat(256 * 1024 - shift) + printed)
       rmSync(folder.masked, { force: true })
       keepPrintedSecrets(folder, [printed])
       expect(existsSync(folder.masked)).toBe(true)
+    }
+  })
+
+  it('finds a secret across the files of a log that is not joined yet', () => {
+    for (let shift = 2; shift < printed.length; shift += 1) {
+      const head = `line\n${printed.slice(0, shift - 1)}`
+      writeFileSync(folder.stdout, head)
+      for (const [offset, text] of [
+        [head.length, printed.slice(shift - 1, shift)],
+        [head.length + 1, printed.slice(shift)],
+      ] as const)
+        writeFileSync(`${folder.stdout}.${offset}.1`, text)
+      rmSync(folder.masked, { force: true })
+      keepPrintedSecrets(folder, [printed])
+      expect(existsSync(folder.masked), `${shift}`).toBe(true)
+      for (const offset of [head.length, head.length + 1]) rmSync(`${folder.stdout}.${offset}.1`)
     }
   })
 })

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripControls } from '../core/text.ts'
 import { runWithin } from '../engine/bounded-regex.ts'
-import { findPieces, readChunks } from '../engine/log-reader.ts'
+import { findPieces, type LogPiece, readChunks } from '../engine/log-reader.ts'
 import { createMasker, type Masker, minSecretLength } from '../engine/redact.ts'
 import type { RunFolder } from './run-folder.ts'
 
@@ -62,37 +62,50 @@ export function noteSecrets(folder: RunFolder, secrets: readonly string[]): void
   }
 }
 
+/** Longer logs are not looked through: then all secrets are kept, as if they were printed. Both streams at the default limit fit. */
+const maxSearchedBytes = 144 * 1024 ** 2
+
+/**
+ * Keeps of the secrets of a run those that occur in its logs, as they are printed or as they are shown. Of very long logs that is
+ * not looked up: it would take longer than to print them.
+ */
+export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]): void {
+  // A stream without a byte has no log, and what comes behind its head is beside it.
+  const logs = [folder.stdout, folder.stderr, folder.screen].filter((path) => existsSync(path)).map((path) => findPieces(path, undefined))
+  const wanted = secrets.filter((secret) => secret.length >= minSecretLength)
+  const bytes = logs.flat().reduce((sum, { length }) => sum + length, 0)
+  const found = bytes > maxSearchedBytes ? [...new Set(wanted)] : findPrinted(logs, wanted)
+  if (found.length > 0) writeFileSync(folder.masked, JSON.stringify(found), { mode: 0o600 })
+  else if (secrets.length > 0 && existsSync(folder.masked)) rmSync(folder.masked, { force: true })
+}
+
 const escapeByte = 0x1b
 /** Colours and the like inside a secret make it longer by so much at most. */
 const maxEscapesBytes = 1024
 
-/**
- * Keeps of the secrets of a run those that occur in its logs, as they are printed or as they are shown. Read in
- * overlapping chunks, so none is missed at a border.
- */
-export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]): void {
-  const wanted = new Map(secrets.filter((secret) => secret.length >= minSecretLength).map((secret) => [secret, Buffer.from(secret)]))
-  const longest = Math.max(0, ...[...wanted.values()].map((bytes) => bytes.length))
+function findPrinted(logs: readonly (readonly LogPiece[])[], secrets: readonly string[]): string[] {
+  const wanted = new Map(secrets.map((secret) => [secret, Buffer.from(secret)]))
+  const reach = Math.max(0, ...[...wanted.values()].map(({ length }) => length)) + maxEscapesBytes
   const found: string[] = []
-  for (const path of [folder.stdout, folder.stderr, folder.screen]) {
-    if (wanted.size === 0) break
-    // A stream without a byte has no log, and what comes behind its head is beside it.
-    if (!existsSync(path)) continue
-    let overlap: Buffer = Buffer.alloc(0)
-    for (const piece of findPieces(path, undefined)) {
+  function look(bytes: Buffer): void {
+    const shown = bytes.includes(escapeByte) ? stripControls(bytes.toString('utf8')) : ''
+    for (const [secret, needle] of wanted) {
+      if (!bytes.includes(needle) && !shown.includes(secret)) continue
+      found.push(secret)
+      wanted.delete(secret)
+    }
+  }
+  for (const pieces of logs) {
+    let before: Buffer = Buffer.alloc(0)
+    for (const piece of pieces) {
       for (const chunk of readChunks(piece)) {
-        const bytes = Buffer.concat([overlap, chunk])
-        const shown = bytes.includes(escapeByte) ? stripControls(bytes.toString('utf8')) : ''
-        for (const [secret, needle] of wanted) {
-          if (!bytes.includes(needle) && !shown.includes(secret)) continue
-          found.push(secret)
-          wanted.delete(secret)
-        }
-        if (wanted.size === 0) break
-        overlap = Buffer.from(bytes.subarray(Math.max(0, bytes.length - longest - maxEscapesBytes)))
+        if (wanted.size === 0) return found
+        look(chunk)
+        // What lies across the border of two chunks.
+        if (before.length > 0) look(Buffer.concat([before, chunk.subarray(0, reach)]))
+        before = chunk.length < reach ? Buffer.concat([before, chunk]).subarray(-reach) : Buffer.from(chunk.subarray(-reach))
       }
     }
   }
-  if (found.length > 0) writeFileSync(folder.masked, JSON.stringify(found), { mode: 0o600 })
-  else if (existsSync(folder.masked)) rmSync(folder.masked, { force: true })
+  return found
 }
