@@ -253,11 +253,15 @@ static void stream_ready(struct source *source, uint32_t events) {
   }
 }
 
-void stream_read_rest(struct stream *stream) {
-  size_t length;
-  if (stream->source.fd < 0) return;
-  (void)read_once(stream, &length);
-  stream_close(stream);
+bool stream_read_now(struct stream *stream) {
+  size_t total = 0, length;
+  while (stream->source.fd >= 0 && total < 2 * LARGE_PIPE) {
+    enum read_result result = read_once(stream, &length);
+    total += length;
+    if (result == READ_NOTHING) break;
+    if (result == READ_END) stream_close(stream);
+  }
+  return total > 0;
 }
 
 /* ---- the start ---- */

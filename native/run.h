@@ -93,8 +93,8 @@ size_t run_signal(const struct run *run, int signal);
 
 /* Closes our end. */
 void stream_close(struct stream *stream);
-/* Reads at most once; for who lets go of it. */
-void stream_read_rest(struct stream *stream);
+/* Reads what is in the pipe in this moment, without waiting for the loop. True where that was something. */
+bool stream_read_now(struct stream *stream);
 
 /* Frees logs, folder and timers: nothing is written any more. */
 void run_release(struct run *run);

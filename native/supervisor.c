@@ -140,14 +140,16 @@ static int live(const struct options *options) {
 }
 
 int main(int argc, char **argv) {
-  struct options options;
+  struct options options = {0};
   tidy_descriptors();
   if (argc < 1 || !parse_options(argc, argv, &options)) {
     fputs("usage: holdfast-supervisor --socket PATH [--idle-ms N] | --stdio [--idle-ms N] | --version\n", stderr);
+    free(options.socket);
     return 2;
   }
   if (options.version) {
     puts("holdfast-supervisor " HOLDFAST_BUILD " protocol 1");
+    free(options.socket);
     return 0;
   }
   blank(argc, argv);

@@ -180,6 +180,8 @@ export interface SupervisorProgram {
   /** What runs it. */
   readonly runner?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Whether it gets to its own end after each test, so that what it still holds then is found. */
+  readonly endsByItself?: boolean
 }
 
 export const packedProgram: SupervisorProgram = { path: fileURLToPath(new URL(`../../dist/native/holdfast-supervisor-linux-${process.arch}`, import.meta.url)) }
@@ -236,8 +238,9 @@ export async function openSupervisor(program: SupervisorProgram, args: readonly 
       return { said: word, status: word === 'ready' ? null : await next.over, pid: next.pid }
     },
     async [Symbol.asyncDispose]() {
-      for (const each of begun) if (!each.isOver()) end(each.pid)
-      for (const pid of processesIn(world.folder)) end(pid)
+      if (program.endsByItself) await endPolitely(begun)
+      for (const each of begun) if (!each.isOver()) end(each.pid, 'SIGKILL')
+      for (const pid of processesIn(world.folder)) end(pid, 'SIGKILL')
       await until('everything of the test is over', () => processesIn(world.folder).length === 0)
       await world[Symbol.asyncDispose]()
     },
@@ -289,9 +292,18 @@ function begin(program: SupervisorProgram, socket: string, args: readonly string
   }
 }
 
-function end(pid: number): void {
+/** The second time, it does not wait for any grace. */
+async function endPolitely(begun: readonly Begun[]): Promise<void> {
+  for (let time = 0; time < 2; time += 1) {
+    for (const each of begun) if (!each.isOver()) end(each.pid, 'SIGTERM')
+    const deadline = performance.now() + (time === 0 ? 100 : 5_000)
+    while (begun.some((each) => !each.isOver()) && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+function end(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch {
     // It is over.
   }
@@ -347,11 +359,9 @@ export async function until(what: string, holds: () => boolean, ms = boundMs): P
   }
 }
 
-/** Builds the program with sanitizers; undefined where that is not possible here. */
-export function buildSanitized(out: string, log: string): SupervisorProgram | undefined {
+/** Builds the program with sanitizers. */
+export function buildSanitized(out: string): void {
   const script = fileURLToPath(new URL('../../scripts/build-supervisor', import.meta.url))
-  const built = spawnSync(script, ['--sanitize', '--out', out], { encoding: 'utf8', timeout: 120_000 })
-  if (!existsSync(out)) return undefined
-  if (built.status !== 0) throw new Error(built.stderr)
-  return { path: out, env: { ASAN_OPTIONS: `log_path=${log}`, UBSAN_OPTIONS: `log_path=${log}:print_stacktrace=1` } }
+  const { status, stderr } = spawnSync(script, ['--sanitize', '--required', '--out', out], { encoding: 'utf8', timeout: 120_000 })
+  if (status !== 0) throw new Error(stderr)
 }
