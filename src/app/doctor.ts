@@ -3,6 +3,7 @@ import { delimiter, join } from 'node:path'
 import type { DoctorResult } from './api.ts'
 import { builtInRuntimes, resolveRuntime } from './command.ts'
 import type { AppContext } from './context.ts'
+import { examinePlace } from './doctor-supervisor.ts'
 import { makeHome } from './home.ts'
 
 type Check = DoctorResult['checks'][number]
@@ -11,19 +12,17 @@ const minFreeBytes = 256 * 1024 ** 2
 
 /** Looks at everything that Holdfast stands on and says what does not hold. */
 export async function examine(context: AppContext): Promise<DoctorResult> {
+  const { plain, ...place } = await examinePlace(context)
   const checks = [
     { name: 'version', status: 'ok', detail: `holdfast ${context.version} on Node ${process.versions.node}, ${process.platform} ${process.arch}` },
     platform(),
     ...enabled(context),
     ...home(context),
     await store(context),
-    await pipes(context),
+    place,
+    // The supervisor has pipes of its own.
+    ...(plain ? [await pipes(context)] : []),
     ...runtimes(context),
-    {
-      name: 'mode',
-      status: 'ok',
-      detail: 'commands are started by this process itself: when it is killed, their later output is lost and they are reported as interrupted',
-    },
   ] satisfies Check[]
   return { ok: checks.every(({ status }) => status !== 'failed'), checks }
 }
@@ -33,7 +32,7 @@ function enabled({ settings }: AppContext): Check[] {
 }
 
 function platform(): Check {
-  if (process.platform === 'linux') return { name: 'platform', status: 'ok', detail: 'processes that leave their group are found by their environment' }
+  if (process.platform === 'linux') return { name: 'platform', status: 'ok', detail: 'processes that leave their group are found by what they inherit' }
   return { name: 'platform', status: 'warning', detail: `${process.platform}: processes that leave their group are not found; only Linux is tested` }
 }
 

@@ -35,6 +35,10 @@ export interface SupervisedSession {
   /** The path of its socket: enough to reach the same supervisor again. */
   readonly handle: string
   readonly supervisor: ProcessIdentity
+  /** What tells its program from every other version of it. */
+  readonly build: string
+  /** The ids of all runs that it holds, whoever started them. */
+  runs(): Promise<readonly string[]>
   /**
    * Resolves once the program runs; rejects with a HoldfastError if it never did. Never waits for its end. May be called
    * concurrently. Calling it after close() rejects.

@@ -111,3 +111,10 @@ export function readProcesses(frame: Frame): readonly ListedProcess[] | undefine
   }
   return found
 }
+
+export function readRuns(frame: Frame): readonly string[] | undefined {
+  if (frame.type !== answers.runs) return undefined
+  const found: string[] = []
+  while (frame.next()) if (frame.key === 1) found.push(frame.text())
+  return found
+}

@@ -1,7 +1,7 @@
 import type { ResolvedCommand } from '../core/command.ts'
 import { failure, type HoldfastError } from '../core/errors.ts'
 import type { Listening, SupervisedRun, SupervisedSession, SupervisionTerms } from '../core/supervised.ts'
-import { readFailed, readStarted, readStatus, type StartRefusal } from './answers.ts'
+import { readFailed, readRuns, readStarted, readStatus, type StartRefusal } from './answers.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { type FrameWriter, requests } from './frames.ts'
 import { Run } from './run.ts'
@@ -50,6 +50,8 @@ export function openSupervisedSession(connection: Connection, rules: CommandRule
     logs: 'written',
     handle: connection.path,
     supervisor: connection.supervisor,
+    build: connection.build,
+    runs: () => connection.ask({ request: 'RUNS', write: (writer, tag) => writer.begin(requests.runs, tag), read: readRuns }),
     get open() {
       return connection.open
     },

@@ -170,6 +170,8 @@ export function scriptedSupervisor(onAsk: (request: string, supervisor: Scripted
         logs: 'written',
         handle: '/scripted.sock',
         supervisor: scriptedIdentity,
+        build: '0123abcd',
+        runs: () => ask('runs', isOver ? [] : started.map(({ terms: { id } }) => id)),
         get open() {
           return state.open
         },
