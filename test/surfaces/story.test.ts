@@ -2,14 +2,16 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toHoldfastError } from '../../src/core/errors.ts'
-import type { ExecInput, Note, OutputInput, RunResult } from '../../src/index.ts'
+import type { ExecInput, InputRequest, Note, OutputInput, RunResult } from '../../src/index.ts'
 import { openPlace, type Place, program, until } from '../cases/place.ts'
+import { isSupervised } from '../support/modes.ts'
 
 /** One operation of the story, as data. `run` and `note` name earlier steps; each surface puts the ids in. */
 type Step = { readonly name: string } & (
   | { readonly do: 'exec'; readonly input: ExecInput }
   | { readonly do: 'wait'; readonly run: string; readonly waitMs?: number }
   | { readonly do: 'show' | 'stop'; readonly run: string }
+  | { readonly do: 'input'; readonly run: string; readonly input: Omit<InputRequest, 'run' | 'text'> & { text?: string } }
   | { readonly do: 'output'; readonly run: string; readonly input?: Omit<OutputInput, 'run'> }
   | { readonly do: 'search'; readonly input: { query: string; regex?: boolean; failing?: boolean; limit?: number } }
   | { readonly do: 'runs'; readonly input: { failing?: boolean; query?: string; runtime?: string; limit?: number } }
@@ -18,6 +20,29 @@ type Step = { readonly name: string } & (
   | { readonly do: 'note-remove'; readonly note: string }
   | { readonly do: 'snapshot'; readonly context: string }
 )
+
+/** What only a supervisor can do: see to a terminal, and let others write to a run. */
+const supervised: readonly Step[] = [
+  {
+    name: 'terminal',
+    do: 'exec',
+    input: { script: 'test -t 0 && test -t 1 && test -t 2 && stty size; printf "drawn 1\\rdrawn 2\\r\\033[Kall \\033[32mdrawn\\033[m\\nend\\n"', pty: true },
+  },
+  { name: 'terminal-output', do: 'output', run: 'terminal' },
+  { name: 'terminal-line', do: 'output', run: 'terminal', input: { lines: '2' } },
+  { name: 'terminal-found', do: 'search', input: { query: 'drawn' } },
+  {
+    name: 'asking',
+    do: 'exec',
+    input: { script: 'echo "name?"; read -r name; echo "hello $name"; tr a-z A-Z', interactive: true, detach: true },
+  },
+  { name: 'nothing-written', do: 'input', run: 'asking', input: { text: '' } },
+  { name: 'answered', do: 'input', run: 'asking', input: { text: 'Ada', enter: true } },
+  { name: 'more', do: 'input', run: 'asking', input: { text: '-- two\nlines' } },
+  { name: 'no-more', do: 'input', run: 'asking', input: { end: true } },
+  { name: 'asked', do: 'wait', run: 'asking' },
+  { name: 'input-over', do: 'input', run: 'asking', input: { text: 'x' } },
+]
 
 const story: readonly Step[] = [
   { name: 'ok', do: 'exec', input: { argv: ['printf', '%s\n', 'one  two', "it's", ''], purpose: 'say hello' } },
@@ -36,6 +61,7 @@ const story: readonly Step[] = [
   { name: 'outside', do: 'exec', input: { argv: ['true'], cwd: '../..' } },
   { name: 'bad-runtime', do: 'exec', input: { script: 'puts 1', runtime: 'ruby' } },
   { name: 'small-digest', do: 'exec', input: { script: 'seq 1 1000; exit 1', budget: 200 } },
+  ...(isSupervised ? supervised : []),
   { name: 'show', do: 'show', run: 'failing' },
   { name: 'whole-output', do: 'output', run: 'ok' },
   { name: 'some-lines', do: 'output', run: 'failing', input: { stream: 'stdout', lines: '10-12' } },
@@ -59,6 +85,8 @@ const story: readonly Step[] = [
   { name: 'removed', do: 'note-remove', note: 'another-note' },
   { name: 'background', do: 'exec', input: { script: 'echo serving; trap "" TERM; while :; do sleep 0.05; done', detach: true, purpose: 'dev server' } },
   { name: 'still-running', do: 'wait', run: 'background', waitMs: 700 },
+  ...(isSupervised ? [{ name: 'input-closed', do: 'input', run: 'background', input: { text: 'x' } } as const] : []),
+  { name: 'input-to-none', do: 'input', run: 'nowhere', input: { end: true } },
   { name: 'snapshot', do: 'snapshot', context: 'fixing the parser' },
   { name: 'resume', do: 'resume' },
   { name: 'stopped', do: 'stop', run: 'background' },
@@ -88,6 +116,8 @@ async function throughLibrary(): Promise<Surface> {
         return holdfast.show({ run: idOf(ids, step.run) })
       case 'stop':
         return holdfast.stop({ run: idOf(ids, step.run) })
+      case 'input':
+        return holdfast.input({ ...step.input, run: idOf(ids, step.run) })
       case 'output':
         return holdfast.output({ ...step.input, run: idOf(ids, step.run) })
       case 'search':
@@ -138,6 +168,10 @@ async function throughCli(): Promise<Surface> {
       case 'show':
       case 'stop':
         return [step.do, '--json', idOf(ids, step.run)]
+      case 'input': {
+        const { text, ...rest } = step.input
+        return ['input', '--json', ...flags(rest), '--', idOf(ids, step.run), ...(text === undefined ? [] : [text])]
+      }
       case 'output':
         return ['output', '--json', idOf(ids, step.run), ...flags(step.input ?? {})]
       case 'search': {
@@ -183,6 +217,8 @@ async function throughMcp(): Promise<Surface> {
         return ['wait', { run: idOf(ids, step.run), wait_ms: 0 }]
       case 'stop':
         return ['stop', { run: idOf(ids, step.run) }]
+      case 'input':
+        return ['input', { ...step.input, run: idOf(ids, step.run) }]
       case 'output':
         return ['output', { ...wire(step.input ?? {}), run: idOf(ids, step.run) }]
       case 'note-add':
@@ -238,17 +274,21 @@ async function telling(open: () => Promise<Surface>): Promise<Record<string, unk
   for (const step of story) {
     const result = (await tell(step, ids)) as Partial<RunResult> & { bytes?: number; error?: unknown }
     if (typeof result.id === 'string' && (step.do === 'exec' || step.do === 'note-add')) ids.set(step.name, result.id)
-    if (step.name === 'background') await until('it serves', async () => (await place.holdfast.output({ run: 'last' })).text === 'serving\n')
+    const printed = async (): Promise<string> => (await place.holdfast.output({ run: 'last' })).text
+    if (step.name === 'background') await until('it serves', async () => (await printed()) === 'serving\n')
+    if (step.name === 'asking') await until('it asks', async () => (await printed()) === 'name?\n')
     if (step.do === 'snapshot' || step.do === 'resume') {
       const { text, bytes } = result as { text: string; bytes: number }
       expect(bytes).toBe(Buffer.byteLength(text))
       expect(bytes).toBeLessThanOrEqual(2_048)
       delete result.bytes
     }
-    if (step.name === 'background') {
+    if (step.name === 'background' || step.name === 'asking') {
       // How much it has printed by the time of the answer is a matter of moments.
       Object.assign(result, { digest: '', stdout: null })
     }
+    // So is whether the command is over already by the time that its input has ended.
+    if (step.name === 'no-more') delete (result as { state?: unknown }).state
     told[step.name] = normalize(result, ids, place.world.folder)
   }
   return told
@@ -291,7 +331,7 @@ describe('one story', () => {
         ],
       },
       'search-nothing': { hits: [] },
-      runs: { total: 9 },
+      runs: { total: isSupervised ? 11 : 9 },
       'runs-with': { runs: [{ id: '<failing>' }] },
       notes: { notes: [{ text: 'nothing # a heading' }, { category: 'environment', confidence: 0.9 }] },
       background: { state: 'running' },
@@ -301,6 +341,28 @@ describe('one story', () => {
       stopped: { state: 'ended', outcome: { kind: 'canceled', signal: 'SIGKILL' } },
       'stopped-again': { error: { code: 'failed_precondition' } },
       over: { state: 'ended' },
+      'input-to-none': { error: { code: 'not_found' } },
+    })
+  })
+
+  it.runIf(isSupervised)('goes as it should with a terminal and with input', () => {
+    expect(library).toMatchObject({
+      terminal: {
+        outcome: { exitCode: 0 },
+        pty: { rows: 24, columns: 80 },
+        digest: expect.stringContaining('3 lines on the terminal:\n24 80\nall drawn\nend'),
+      },
+      'terminal-output': { text: '24 80\nall drawn\nend\n' },
+      'terminal-line': { text: 'all drawn\n' },
+      'terminal-found': { hits: [{ ref: '<terminal>:2', text: 'all drawn' }, { line: null }] },
+      asking: { state: 'running' },
+      'nothing-written': { id: '<asking>', bytes: 0, open: true },
+      answered: { id: '<asking>', state: 'running', bytes: 4, open: true },
+      more: { bytes: 12, open: true },
+      'no-more': { bytes: 0, open: false },
+      asked: { state: 'ended', outcome: { exitCode: 0 }, digest: expect.stringContaining('name?\nhello Ada\n-- TWO\nLINES') },
+      'input-closed': { error: { code: 'failed_precondition', details: { reason: 'input_closed' } } },
+      'input-over': { error: { code: 'failed_precondition', details: { reason: 'input_over' } } },
     })
   })
 })
