@@ -56,8 +56,8 @@ function since({ startTime }: ProcessIdentity, now: Date): string {
   const ageMs = (uptime() - ticks / ticksPerSecond) * 1_000
   // A container may have an uptime of its own.
   if (!Number.isFinite(ageMs) || ageMs < -1_000) return ''
-  const startedAt = new Date(now.getTime() - Math.max(0, ageMs))
-  return `, since ${startedAt.toISOString().slice(0, 19)}Z (${formatDuration(Math.max(0, ageMs))})`
+  if (ageMs < 1_000) return ', started just now'
+  return `, since ${new Date(now.getTime() - ageMs).toISOString().slice(0, 19)}Z (${formatDuration(ageMs)})`
 }
 
 function isChosen({ ownEnv, explainConfig }: Pick<AppContext, 'ownEnv' | 'explainConfig'>): boolean {
