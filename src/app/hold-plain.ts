@@ -7,7 +7,7 @@ import { type Execution, execute } from '../engine/execute.ts'
 import { type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
 import { type Beginning, createCancel, endedRecord, isPinned, noteEnd, type Prepared } from './holding.ts'
-import type { RunFolder } from './run-folder.ts'
+import { type RunFolder, readRecord } from './run-folder.ts'
 
 /** A run in plain mode: this process writes its logs, judges its limits and records its end. */
 
@@ -69,7 +69,10 @@ async function finish(
     endedAt: context.now().toISOString(),
     pinned: isPinned(folder),
   }
-  return { record, warnings: [...new Set([...before, ...(await context.records.replace(record))])], unsaved: end.unsaved }
+  const warnings = await context.records.replace(record)
+  // As long as the record does not say what is missing in a log, the files do.
+  if (readRecord(folder, record.id)?.state === 'ended') execution.recorded()
+  return { record, warnings: [...new Set([...before, ...warnings])], unsaved: end.unsaved }
 }
 
 function withProgress(record: RunRecord, execution: Execution): RunRecord {

@@ -46,6 +46,8 @@ export interface Execution {
   readonly process: ProcessIdentity | null
   readonly running: Running
   readonly finished: Promise<Executed>
+  /** To be called once the end is on record. */
+  recorded(): void
   /** What is known right now. */
   progress(): Progress & { lastBytes: Uint8Array }
 }
@@ -120,6 +122,9 @@ export async function execute(request: ExecuteRequest): Promise<Execution> {
     process: running.process,
     running,
     finished,
+    recorded() {
+      for (const stream of streamNames) writers[stream].recorded()
+    },
     progress: () => ({
       elapsedMs: clock.now() - startedAt,
       stdout: writers.stdout.totals(),

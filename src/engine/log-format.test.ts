@@ -183,6 +183,7 @@ function writeHere(folder: string, maxBytes: number) {
       const totals = writer.totals()
       const recent = Buffer.from(writer.recent()).toString('hex')
       const final = writer.finish()
+      writer.recorded()
       disk.longest = Number.POSITIVE_INFINITY
       const failure = writer.failure()
       const numbers: Readonly<Record<string, number>> = constants.errno
@@ -395,6 +396,7 @@ describe('both writers', () => {
         const writer = openLogWriter(join(small, 'stdout.log'), maxBytes)
         for (const chunk of chunks) writer.write(chunk)
         const final = writer.finish()
+        writer.recorded()
         const here = filesIn(small)
         for (const name of readdirSync(small)) rmSync(join(small, name))
         const script = newScript()
@@ -406,6 +408,7 @@ describe('both writers', () => {
         script.ask('totals 0', (answer) => {
           there = parseTotals(answer)
         })
+        script.say('free 0')
         script.run(driver)
         const failure = writer.failure()
         expect(there, `seed ${seed}`).toEqual({ totals: final, failure: failure === undefined ? 0 : constants.errno[failure as 'ENOSPC'] })

@@ -9,8 +9,8 @@ import { formatCount } from '../core/text.ts'
  * `LOG.OFFSET.LINES` (offset of its first byte, line feeds before it). There are at most eight, and where that is not
  * enough, the oldest are dropped and seven stay, so that joining them never needs more room than the limit. So what a
  * killed Holdfast leaves can be read too. At the end the segments are put behind the head, with a line of ours in between
- * that states the gap; a file `LOG.joining.OFFSET.BYTES.LINES.MARKER` says so as long as that is not finished. What cannot
- * be joined (a full disk) stays in its segment. No file is made before the first byte comes.
+ * that states the gap; a file `LOG.joining.OFFSET.BYTES.LINES.MARKER` says so until that is on record. What cannot be joined
+ * (a full disk) stays in its segment. No file is made before the first byte comes.
  */
 export interface LogWriter {
   write(bytes: Uint8Array): void
@@ -20,6 +20,8 @@ export interface LogWriter {
   recent(): Uint8Array
   /** Joins head and tail and closes the file. */
   finish(): StreamTotals
+  /** The totals of the end were recorded: what said up to now which part of the file is what is not needed any more. */
+  recorded(): void
   /** Why bytes could not be written, as an errno name. */
   failure(): string | undefined
 }
@@ -76,6 +78,7 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
   /** Where the first byte stands that could not be written, and the line feeds before it. */
   let lostFrom: { offset: number; lines: number } | undefined
   let finished: StreamTotals | undefined
+  let note: string | undefined
   let descriptor = -1
 
   function open(): void {
@@ -233,10 +236,9 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
       return { ...known, droppedBytes: bytes, gap: bytes > 0 ? { ...toGap(0, bytes, lineFeeds), markerBytes: 0 } : null }
     }
     if (segments.length === 0 && !known.gap) return known
-    const note = `${path}.joining.${known.gap ? [known.gap.offset, known.gap.bytes, known.gap.lines, known.gap.markerBytes].join('.') : '0.0.0.0'}`
+    note = `${path}.joining.${known.gap ? [known.gap.offset, known.gap.bytes, known.gap.lines, known.gap.markerBytes].join('.') : '0.0.0.0'}`
     writeEmpty(note)
     const joined = join(known.gap)
-    remove(note)
     if (joined || !known.gap || sizeOf(descriptor) >= known.gap.offset + known.gap.markerBytes) return known
     return { ...known, gap: { ...known.gap, markerBytes: 0 } }
   }
@@ -264,6 +266,10 @@ export function openLogWriter(path: string, maxBytes: number): LogWriter {
       for (const segment of segments) closeSync(segment.descriptor)
       if (descriptor !== -1) closeSync(descriptor)
       return finished
+    },
+    recorded() {
+      if (note !== undefined) remove(note)
+      note = undefined
     },
     failure: () => failed,
   }
