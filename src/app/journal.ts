@@ -98,7 +98,8 @@ export function openJournal(folder: string, self: ProcessIdentity): Journal {
     close(clean) {
       if (descriptor === undefined) return
       if (!clean) note(closed)
-      closeSync(descriptor)
+      // The note finds that the home is gone, and lets go then.
+      if (descriptor !== undefined) closeSync(descriptor)
       descriptor = undefined
       if (clean) removeJournal(folder, name)
     },
@@ -116,11 +117,11 @@ function makeFolder(path: string): void {
   }
 }
 
-// A start time may be any text outside of Linux.
-const nameOf = ({ pid, startTime }: ProcessIdentity, n: number): string => `${pid}.${n}.${encodeURIComponent(startTime)}`
+/** A name that says whose it is. A start time may be any text outside of Linux. */
+export const nameOf = ({ pid, startTime }: ProcessIdentity, n: number): string => `${pid}.${n}.${encodeURIComponent(startTime)}`
 
-function ownerOf(name: string): ProcessIdentity | undefined {
-  const [, pid, startTime] = /^(\d{1,10})\.\d{1,5}\.([\w%.~!*'()-]*)$/.exec(name) ?? []
+export function ownerOf(name: string): ProcessIdentity | undefined {
+  const [, pid, startTime] = /^(\d{1,10})\.\d{1,12}\.([\w%.~!*'()-]*)$/.exec(name) ?? []
   if (pid === undefined || startTime === undefined) return undefined
   try {
     return { pid: Number(pid), startTime: decodeURIComponent(startTime) }

@@ -1,7 +1,8 @@
-import { messageOf } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
 import type { Holder, ProcessIdentity, RunRecord } from '../core/run.ts'
 import type { SupervisedRun, SupervisedSession } from '../core/supervised.ts'
+import { systemClock } from '../engine/clock.ts'
+import { inTime } from '../engine/contact.ts'
 import type { AppContext, Place } from './context.ts'
 
 /** Where commands run, and the supervisors of runs that others began. Connections are opened once and kept. */
@@ -89,9 +90,8 @@ export async function attachTo(
 ): Promise<SupervisedRun | 'unreachable' | undefined> {
   try {
     const session = await places.supervisorOf(record.holder)
-    return await session?.attach(record.id, listen)
-  } catch (error) {
-    void messageOf(error)
+    return await (session && inTime(session.attach(record.id, listen), systemClock))
+  } catch {
     return 'unreachable'
   }
 }

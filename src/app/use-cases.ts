@@ -5,12 +5,12 @@ import { splitLines } from '../core/text.ts'
 import { digestLog } from '../digest/digest.ts'
 import { pause, systemClock } from '../engine/clock.ts'
 import { inputChunkBytes } from '../engine/feed.ts'
-import { measureLog } from '../engine/log-reader.ts'
 import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext } from './context.ts'
 import { examine } from './doctor.ts'
 import { createExecutions } from './execution.ts'
-import { awaitEnd, followLogs, type HeldRuns, settleAbandoned, stopEnded, stopForeign } from './following.ts'
+import { followLogs } from './follow-logs.ts'
+import { awaitEnd, type HeldRuns, measured, settleAbandoned } from './following.ts'
 import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { makeHome, tryHome } from './home.ts'
@@ -21,6 +21,7 @@ import { roomFor, toResult, toResultNow } from './results.ts'
 import { newRunId } from './run-id.ts'
 import { indexPending, indexRuns, searchRuns } from './search.ts'
 import { resumeFrom, takeSnapshot } from './snapshots.ts'
+import { stopEnded, stopForeign } from './stopping.ts'
 
 /** Runs wait so long for others to be indexed with them, so that a burst of short ones is not held up by it. */
 const indexAfterMs = 250
@@ -127,7 +128,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     const record = await context.records.require(id)
     call.onBegin?.(toResultNow(context, record, input.budget))
     const waited = await awaitEnd(held, record, input.waitMs ?? 0, call.signal)
-    return toResult(context, measured(waited), input.budget, context.home.warnings)
+    return toResult(context, await measured(held, waited), input.budget, context.home.warnings)
   }
 
   async function wait(input: { run: string; waitMs?: number | undefined; budget?: number | undefined }, call: Call = {}): Promise<RunResult> {
@@ -136,7 +137,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     const record = await context.records.require(input.run)
     const own = executions.find(record.id)
     if (own) return answerWithin(own, input.waitMs, input.budget, call.signal)
-    return toResult(context, measured(await awaitEnd(held, record, input.waitMs, call.signal)), input.budget)
+    return toResult(context, await measured(held, await awaitEnd(held, record, input.waitMs, call.signal)), input.budget)
   }
 
   async function stop(input: { run: string; signal?: StopSignal | undefined }, call: Call = {}): Promise<RunResult> {
@@ -154,14 +155,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
 
   async function current(reference: string): Promise<RunRecord> {
     const record = await context.records.require(reference)
-    return executions.find(record.id)?.current() ?? measured(await settleAbandoned(held, record))
-  }
-
-  /** A run that another process holds: its log is ahead of its record. */
-  function measured(record: RunRecord): RunRecord {
-    if (record.state !== 'running') return record
-    const folder = context.records.folder(record.id)
-    return { ...record, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
+    return executions.find(record.id)?.current() ?? measured(held, await settleAbandoned(held, record))
   }
 
   return {

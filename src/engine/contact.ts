@@ -2,10 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { ExecutionPlan } from '../core/command.ts'
 import { type EndRecord, parseEndRecord } from '../core/end-record.ts'
 import { failure, HoldfastError } from '../core/errors.ts'
-import type { ProcessIdentity } from '../core/run.ts'
-import type { Listening, SupervisedRun, SupervisedSession } from '../core/supervised.ts'
+import type { ProcessIdentity, StreamTotals } from '../core/run.ts'
+import type { Listening, RunStatus, SupervisedRun, SupervisedSession } from '../core/supervised.ts'
 import { atDeadline, type Clock, pause, systemClock } from './clock.ts'
 import type { Listeners } from './delivery.ts'
+import { findPieces, measureLog } from './log-reader.ts'
 
 /** Contact with the supervisor of a run: beginning it, finding the run again when it is lost, and telling that it is. */
 
@@ -119,7 +120,8 @@ export async function bounded<T>(answer: Promise<T> | undefined, clock: Clock): 
   return answer && inTime(answer, clock).catch(() => undefined)
 }
 
-async function inTime<T>(answer: Promise<T>, clock: Clock): Promise<T> {
+/** Rejects where it takes too long. */
+export async function inTime<T>(answer: Promise<T>, clock: Clock): Promise<T> {
   const over = new AbortController()
   const late = pause(clock, answerMs, over.signal).then(() => {
     throw failure('supervisor_unavailable', { why: `it did not answer within ${answerMs} ms` })
@@ -146,4 +148,14 @@ export function readProcess(path: string): ProcessIdentity | null {
   } catch {
     return null
   }
+}
+
+/** The totals of a run that goes on, as its supervisor counts them. What its log left out is looked up where there can be something. */
+export function totalsNow(path: string, counted: RunStatus['stdout'] | undefined): StreamTotals {
+  if (!counted) return measureLog(path)
+  const { bytes, lines } = counted
+  const kept = findPieces(path, undefined).reduce((sum, { length }) => sum + length, 0)
+  if (kept >= bytes) return { bytes, lines, droppedBytes: 0, gap: null }
+  const { droppedBytes, gap } = measureLog(path)
+  return { bytes, lines, droppedBytes, gap }
 }

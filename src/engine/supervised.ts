@@ -1,11 +1,23 @@
-import type { ExecutionPlan, Input, StreamName } from '../core/command.ts'
+import type { ExecutionPlan, Input } from '../core/command.ts'
 import type { EndRecord } from '../core/end-record.ts'
 import { failure, messageOf } from '../core/errors.ts'
-import type { ProcessIdentity, StreamTotals } from '../core/run.ts'
+import type { ProcessIdentity } from '../core/run.ts'
 import type { Listening, RunStatus, SupervisedRun } from '../core/supervised.ts'
 import { pause, systemClock } from './clock.ts'
 import { completeDelivery } from './complete-delivery.ts'
-import { begin, bounded, killMs, overdueMs, readEnd, readProcess, regain, type SupervisedPaths, type SuperviseRequest, watchAnswers } from './contact.ts'
+import {
+  begin,
+  bounded,
+  killMs,
+  overdueMs,
+  readEnd,
+  readProcess,
+  regain,
+  type SupervisedPaths,
+  type SuperviseRequest,
+  totalsNow,
+  watchAnswers,
+} from './contact.ts'
 import { createDelivery } from './delivery.ts'
 import { factsOf } from './end-facts.ts'
 import { type Executed, letGoMs, type Progress } from './execute.ts'
@@ -138,7 +150,7 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
     async progress() {
       const status = await bounded(run?.status(), clock)
       const elapsedMs = status?.elapsedMs ?? clock.now() - startedAt
-      return { elapsedMs, stdout: totalsNow(plan, paths, 'stdout', status), stderr: totalsNow(plan, paths, 'stderr', status) }
+      return { elapsedMs, stdout: totalsNow(paths.stdout, status?.stdout), stderr: totalsNow(paths.stderr, status?.stderr) }
     },
     status: () => bounded(run?.status(), clock),
     // What was given at the start comes first.
@@ -186,13 +198,4 @@ function lost(paths: SupervisedPaths, durationMs: number): Executed {
     notes: ['contact with the supervisor was lost'],
     unsaved: {},
   }
-}
-
-/** What a log left out is not in a status; it is looked up where there can be something. */
-function totalsNow(plan: ExecutionPlan, paths: SupervisedPaths, stream: StreamName, status: RunStatus | undefined): StreamTotals {
-  if (!status) return measureLog(paths[stream])
-  const { bytes, lines } = status[stream]
-  if (bytes <= plan.limits.maxOutputBytes) return { bytes, lines, droppedBytes: 0, gap: null }
-  const { droppedBytes, gap } = measureLog(paths[stream])
-  return { bytes, lines, droppedBytes, gap }
 }

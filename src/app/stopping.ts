@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs'
+import { failure } from '../core/errors.ts'
+import type { RunRecord } from '../core/run.ts'
+import { systemClock } from '../engine/clock.ts'
+import { bounded } from '../engine/contact.ts'
+import type { Call, StopSignal } from './api.ts'
+import { awaitEnd, endWithin, type HeldRuns, recordMs, settleAbandoned, told } from './following.ts'
+import { attachTo } from './places.ts'
+
+/** Ending runs that this process did not begin, or let go of. */
+
+/** Asks the holder of a run to end it; where that holder is dead or deaf, ends the processes of the run directly. */
+export async function stopForeign(held: HeldRuns, record: RunRecord, signal: StopSignal, call: Call): Promise<RunRecord> {
+  const { context } = held
+  const { graceMs } = context.settings.limits
+  const first = await settleAbandoned(held, record)
+  if (first.state === 'running') {
+    const ended = await (first.holder.socket === undefined ? stopPlain(held, first, signal, call) : stopSupervised(held, first, signal, call))
+    if (ended.state !== 'running') return endLeftovers(held, ended, signal)
+    // Who leaves before that is over leaves it to the supervisor.
+    if (call.signal?.aborted && first.holder.socket !== undefined) return ended
+  }
+  const left = await context.machine.endTree(record.id, first.process, signal, graceMs)
+  const after = await awaitEnd(held, first, 2_000, call.signal)
+  const settled = { ...after, leftovers: left }
+  if (after.state !== 'running') await context.records.replace(settled)
+  return settled
+}
+
+function stopPlain(held: HeldRuns, record: RunRecord, signal: StopSignal, call: Call): Promise<RunRecord> {
+  writeFileSync(held.context.records.folder(record.id).stop, `${signal}\n`, { mode: 0o600 })
+  return awaitEnd(held, record, held.context.settings.limits.graceMs + 6_000, call.signal)
+}
+
+/** The supervisor goes by the grace of the run, which nobody else knows, and ends it for certain. */
+async function stopSupervised(held: HeldRuns, record: RunRecord, signal: StopSignal, call: Call): Promise<RunRecord> {
+  const run = await attachTo(held.places, record, { kind: 'nothing' })
+  if (run === undefined || run === 'unreachable') return awaitEnd(held, record, recordMs, call.signal)
+  try {
+    run.stop({ signal }).catch(() => {})
+    for (;;) {
+      const end = await endWithin(run, 5_000, call.signal)
+      if (end) return await told(held, record, end)
+      if (call.signal?.aborted || !(await bounded(run.status(), systemClock))) return record
+    }
+  } catch {
+    return awaitEnd(held, record, recordMs, call.signal)
+  } finally {
+    run.release()
+  }
+}
+
+async function endLeftovers({ context }: HeldRuns, record: RunRecord, signal: StopSignal): Promise<RunRecord> {
+  if (record.leftovers.length === 0) return record
+  const left = await context.machine.endTree(record.id, record.process, signal, context.settings.limits.graceMs)
+  const settled = { ...record, leftovers: left }
+  await context.records.replace(settled)
+  return settled
+}
+
+/** `stop` of a run that is over: ends what it left behind, and refuses where nothing is left. */
+export async function stopEnded(held: HeldRuns, record: RunRecord, signal: StopSignal): Promise<RunRecord> {
+  const alive = await held.context.machine.findTree(record.id, record.process)
+  if (alive.length === 0) throw failure('run_ended', { run: record.id })
+  return endLeftovers(held, { ...record, leftovers: alive }, signal)
+}
