@@ -11,6 +11,8 @@ export interface Home {
   readonly notes: string
   /** What the store has yet to be told of; see journal.ts. */
   readonly pending: string
+  /** Folders made ahead; see spare-folders.ts. */
+  readonly ahead: string
   readonly snapshot: string
   /** Folders for runs while the home cannot take them, in this order; the next Holdfast that can brings them home. */
   readonly spares: readonly string[]
@@ -63,6 +65,7 @@ export function describeHome(place: HomePlace): Home {
     store: join(path, 'index.db'),
     notes: join(path, 'notes'),
     pending: join(path, 'pending'),
+    ahead: join(path, 'ahead'),
     snapshot: join(path, 'snapshot.md'),
     get spares() {
       if (spares) return spares

@@ -6,8 +6,9 @@ import type { Note, RunFilter } from '../core/store.ts'
 import { checkRoom, makeSpare } from './home.ts'
 import { everyNote } from './journal.ts'
 import { writeNote } from './note-files.ts'
-import { createRecord, isRunId, listRunIds, makeRunFolder, type RunFolder, readRecord, runFolder, writeProcess, writeRecord } from './run-folder.ts'
+import { createRecord, isRunId, listRunIds, makeRunFolder, type RunFolder, readRecord, recordText, runFolder, writeProcess, writeRecord } from './run-folder.ts'
 import { openRunIndex, type RunIndexOptions } from './run-index.ts'
+import { openSpareFolders } from './spare-folders.ts'
 
 /**
  * Records of runs. The file in the folder of a run is the truth; the store is an index over these files that may be
@@ -60,6 +61,7 @@ export function openRecords(options: RecordsOptions): Records {
 
   const allIds = (): string[] => [home.runs, ...home.spares].flatMap(listRunIds)
   const index = openRunIndex({ ...options, folder, allIds, bringHome })
+  const ahead = openSpareFolders(home.ahead, options.processes)
 
   /** Makes the folder of a run that begins, with its record: at home, or else elsewhere. */
   function place(record: RunRecord): string[] {
@@ -70,9 +72,11 @@ export function openRecords(options: RecordsOptions): Records {
       try {
         if (runs !== home.runs) makeSpare(runs)
         checkRoom(runs)
-        makeRunFolder(at)
-        made = true
-        createRecord(at, record)
+        if (runs !== home.runs || !ahead.take(at, recordText(record))) {
+          makeRunFolder(at)
+          made = true
+          createRecord(at, record)
+        }
         if (placed.size >= maxPlaced) placed.clear()
         if (runs === home.runs) placed.add(record.id)
         return why === undefined ? [] : [`${home.path} cannot be written to (${why}); the run is kept in ${at.path}`]
@@ -109,6 +113,7 @@ export function openRecords(options: RecordsOptions): Records {
   async function begin(record: RunRecord): Promise<string[]> {
     const warnings: string[] = []
     await index.tell(record, () => warnings.push(...place(record)))
+    ahead.ask()
     return [...warnings, ...notIndexed(record.id, index.knownTroubles())]
   }
 
@@ -184,7 +189,10 @@ export function openRecords(options: RecordsOptions): Records {
     folder,
     warnings: () => index.warnings(),
     usable: () => index.usable(),
-    close: () => index.close(),
+    async close() {
+      ahead.close()
+      await index.close()
+    },
   }
 }
 

@@ -63,14 +63,16 @@ export function makeRunFolder(folder: RunFolder): void {
  * run that has not begun.
  */
 export function createRecord(folder: RunFolder, record: RunRecord): void {
-  writeFileSync(folder.record, `${JSON.stringify(record)}\n`, { mode: 0o600, flag: 'wx' })
+  writeFileSync(folder.record, recordText(record), { mode: 0o600, flag: 'wx' })
 }
+
+export const recordText = (record: RunRecord): string => `${JSON.stringify(record)}\n`
 
 /** Replaces the record in one step: a reader sees the old one or the new one, never a part. */
 export function writeRecord(folder: RunFolder, record: RunRecord): void {
   const temporary = join(folder.path, `.run.json.${process.pid}`)
   try {
-    writeFileSync(temporary, `${JSON.stringify(record)}\n`, { mode: 0o600 })
+    writeFileSync(temporary, recordText(record), { mode: 0o600 })
     renameSync(temporary, folder.record)
   } catch (error) {
     rmSync(temporary, { force: true })
