@@ -34,7 +34,8 @@ int log_failure(const struct log *log);
 size_t log_recent(const struct log *log, uint8_t room[8192]);
 
 /* Puts the segments behind the head, at most about `budget` bytes a call. True when that is finished (at once where there are
-   none) or has failed. Afterwards totals().gap is final; a log_write after it appends and may begin segments anew. */
+   none) or has failed. Afterwards totals().gap is final; a log_write after it appends and may begin segments anew. What says on
+   disk where the gap is goes with log_free: record the totals before. */
 bool log_join(struct log *log, size_t budget);
 
 /* Reads what is on disk from *offset on. Moves *offset forward over bytes that were left out. Returns the number of bytes (0: nothing
@@ -44,12 +45,12 @@ ssize_t log_read(struct log *log, uint64_t *offset, uint8_t *room, size_t length
 /* Closes what is open, without joining. */
 void log_free(struct log *log);
 
-/* The order of arrival of both streams of a run. */
+/* The order of arrival of both streams of a run (order.c). NULL only where memory is exhausted. */
 struct order;
 struct order *order_open(int folder_fd, const char *name);
 /* stream: 1 or 2. Pieces of one stream in a row are one piece. No file is made before both streams came. */
 void order_add(struct order *order, int stream, uint64_t bytes);
-/* Writes out what is complete so far; order_finish also the last piece. */
+/* Writes out what is complete so far; order_finish also the last piece, after which more may be added. */
 void order_flush(struct order *order);
 void order_finish(struct order *order);
 void order_free(struct order *order);

@@ -82,6 +82,8 @@ static void blank(int argc, char **argv) {
 
 static void prepare_signals(bool hangup_counts) {
   signal(SIGPIPE, SIG_IGN);
+  /* A log that reaches a limit of the process on files is an errno, too. */
+  signal(SIGXFSZ, SIG_IGN);
   /* Over a stream, the end of the connection does not end the runs; ignored, it does not reach who waits for it either. */
   signal(SIGHUP, hangup_counts ? SIG_DFL : SIG_IGN);
   signal(SIGTERM, SIG_DFL);
