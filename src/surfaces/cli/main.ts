@@ -44,6 +44,8 @@ async function holdOneRun(): Promise<number> {
 }
 
 async function serveAgent(ephemeral: boolean): Promise<number> {
+  // A command that ends each `node`, or what has the path of a project in its command line (pkill -f), must not end its own server.
+  process.title = 'holdfast'
   const { serveMcp } = await import('../mcp/serve.ts')
   const cwd = workingDirectory()
   await serveMcp({
