@@ -54,7 +54,7 @@ export class Connection {
   readonly #socket: Socket
   readonly #writer = new FrameWriter()
   readonly #reader = new FrameReader((frame) => {
-    if (!this.#receive(frame)) this.#lose('what it sent is no answer of the protocol')
+    if (!this.#receive(frame)) this.#distrust('what it sent is no answer of the protocol')
   })
   readonly #waiting = new Map<number, Waiting>()
   readonly #runs = new Map<string, RunListener>()
@@ -78,7 +78,7 @@ export class Connection {
 
   read(piece: Buffer): void {
     const state = this.#reader.push(piece)
-    if (state === 'too_large' || state === 'bad_header') this.#lose('what it sent is no frame of the protocol')
+    if (state === 'too_large' || state === 'bad_header') this.#distrust('what it sent is no frame of the protocol')
   }
 
   /** One answer to one request. */
@@ -181,6 +181,9 @@ export class Connection {
       this.#answered(frame.tag, () => waiting.reject(error))
       return true
     }
+    while (frame.next()) {
+      // To see whether the fields add up.
+    }
     if (value === undefined || frame.malformed) return false
     this.#answered(frame.tag, () => waiting.resolve(value as never))
     return true
@@ -246,6 +249,11 @@ export class Connection {
     // Without a request it is about the connection, which is closed next.
     else if (frame.tag === 0) this.farewell = `${code}${why && ` (${why})`}`
     return true
+  }
+
+  /** Nothing that it sends now could be relied on. */
+  #distrust(why: string): void {
+    this.#lose(why, new Error(why))
   }
 
   #lose(why: string, cause?: unknown): void {
