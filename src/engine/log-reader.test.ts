@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { expectPieces } from '../../test/support/logs.ts'
 import { type Random, random } from '../../test/support/random.ts'
 import { openWorld, type World } from '../../test/support/world.ts'
 import type { StreamTotals } from '../core/run.ts'
@@ -243,5 +244,52 @@ describe('reading a log', () => {
       writeFileSync(join(world.path('logs'), name), 'no')
     writeFileSync(log, 'one\n')
     expect(linesOf(readBlocks(findPieces(log, undefined)))).toEqual([[1, 'one']])
+  })
+})
+
+describe('a log that grew after its totals were recorded', () => {
+  /** By old totals, for each state in which what was left behind may leave it. */
+  function eachLate(seeds: number, check: (stream: Buffer, totals: StreamTotals, old: StreamTotals, label: string) => void): Record<string, number> {
+    const seen: Record<string, number> = {}
+    for (let seed = 0; seed < seeds; seed += 1) {
+      const draw = random(5_000 + seed)
+      const limit = draw.pick([1_024, 1_500, 4_096])
+      const stream = someText(draw, draw.int(2, Math.floor(limit * draw.pick([0.4, 0.9, 3]))))
+      const recordedAt = draw.int(0, stream.length - 1)
+      for (const name of readdirSync(world.path('logs'))) rmSync(world.path('logs', name))
+      const writer = openLogWriter(log, limit)
+      let old = writer.totals()
+      for (let at = 0; at < stream.length; ) {
+        const size = draw.int(1, Math.ceil(limit / 3))
+        if (at <= recordedAt) old = writer.totals()
+        writer.write(stream.subarray(at, at + size))
+        at += size
+      }
+      const totals = writer.totals()
+      const gaps = `${old.gap ? 'gap' : 'none'} to ${totals.gap ? 'gap' : 'none'}`
+      check(stream, totals, old, `seed ${seed}, still held, ${gaps}`)
+      expect(writer.finish()).toEqual(totals)
+      check(stream, totals, old, `seed ${seed}, joined and not recorded yet, ${gaps}`)
+      writer.recorded()
+      check(stream, totals, totals, `seed ${seed}, recorded, ${gaps}`)
+      seen[gaps] = (seen[gaps] ?? 0) + 1
+    }
+    return seen
+  }
+
+  it('gives every kept line with its number, with and without a gap, held open and joined', () => {
+    const seen = eachLate(120, (stream, totals, old, label) => {
+      expect(linesOf(readBlocks(findPieces(log, old))), label).toEqual(expectedLines(stream, totals))
+    })
+    expect(seen).toEqual({ 'none to none': expect.any(Number), 'none to gap': expect.any(Number), 'gap to gap': expect.any(Number) })
+  })
+
+  it('gives every kept byte, and the digest the right numbers of lines', () => {
+    eachLate(60, (stream, totals, old, label) => {
+      expectPieces(stream, old, log)
+      const sections = readSections(log, old, { whole: 300, ofLonger: 300 })
+      for (const { firstLine, text } of sections.slice(1)) expect(firstLine, label).toBe(countLineFeeds(stream, 0, stream.length - Buffer.byteLength(text)) + 1)
+      expect(readRange(findPieces(log, old), totals.bytes - 50, totals.bytes, 50).equals(stream.subarray(-50)), label).toBe(true)
+    })
   })
 })
