@@ -102,7 +102,10 @@ const reasons = {
     (f) => `${f.what} needs the supervisor, and ${f.why}; nothing was started (see holdfast doctor)`,
   ),
   supervisor_unavailable: reason<{ why: string }>('unavailable', (f) => `the supervisor cannot be used: ${f.why}`),
-  supervisor_lost: reason<{ why: string }>('unavailable', (f) => `contact with the supervisor was lost: ${f.why}; what it started may still run`),
+  supervisor_lost: reason<{ why: string; unsent?: boolean }>(
+    'unavailable',
+    (f) => `contact with the supervisor was lost: ${f.why}; ${f.unsent ? 'nothing was asked of it' : 'what it started may still run'}`,
+  ),
   supervisor_refused: reason<{ request: string; answer: string; why: string }>(
     'unavailable',
     (f) => `the supervisor refused ${f.request}: ${f.answer}${f.why ? ` (${f.why})` : ''}`,

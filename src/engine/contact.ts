@@ -58,13 +58,15 @@ export async function begin(request: SuperviseRequest, listen: Listening, input:
   try {
     return { run: await session.start(plan.command, { id, folder: paths.path, limits, leftovers, input, inputEnds, bound, listen }) }
   } catch (error) {
-    if (!isLost(error)) throw error
+    if (!isLost(error) || wasNeverAsked(error)) throw error
     const found = await lookAgain(request, listen, clock)
     // It lives, and knows nothing of the run.
     if (found === 'unknown') throw error
     return { run: found, end: readEnd(request) }
   }
 }
+
+const wasNeverAsked = (error: unknown): boolean => error instanceof HoldfastError && error.details.unsent === true
 
 export const isLost = (error: unknown): boolean => error instanceof HoldfastError && error.details.reason === 'supervisor_lost'
 

@@ -218,6 +218,24 @@ function tagBytes({ tag }: Asked): Buffer {
   return bytes
 }
 
+it('a request that surely never reached the other side says so, and one that may have does not', async () => {
+  await using world = openWorld()
+  await using peer = await openPeer(world.path('s'), () => {})
+  const connection = await reach(peer.path)
+  const arrived = errorOf(connection.ask(ping))
+  await peer.got(1)
+  peer.asked[0]?.hangUp()
+  // Nothing of that was heard yet.
+  expect(connection.open).toBe(true)
+  const refused = errorOf(connection.ask(stop))
+  expect((await refused).details).toMatchObject({ reason: 'supervisor_lost', unsent: true })
+  expect((await arrived).details).toMatchObject({ reason: 'supervisor_lost' })
+  expect((await arrived).details.unsent).toBeUndefined()
+  const later = await errorOf(connection.ask(ping))
+  expect(later.details).toMatchObject({ reason: 'supervisor_lost', unsent: true })
+  expect(later.message).toContain('nothing was asked of it')
+})
+
 it('what nobody waits for, or listens to, is passed over', async () => {
   await using world = openWorld()
   await using peer = await openPeer(world.path('s'), (asked) => {

@@ -60,6 +60,10 @@ export class Connection {
   readonly #runs = new Map<string, RunListener>()
   #tag = 0
   #isFlushDue = false
+  /** The tags of what is written and not handed to the system yet; 0 for what has none. */
+  #due: number[] = []
+  /** The last one that went out alone, until the system has taken all of it. */
+  #leaving = 0
   #isHeld = true
   /** Why nothing can be asked any more. */
   #over: HoldfastError | undefined
@@ -89,7 +93,7 @@ export class Connection {
   /** Like `ask`, for those who may stop waiting: gives what `forget` takes. */
   send<T>(exchange: Exchange<T>, resolve: (value: T) => void, reject: (error: unknown) => void): number {
     if (this.#over) {
-      reject(this.#over)
+      reject(unsent(this.#over))
       return 0
     }
     do this.#tag = (this.#tag + 1) >>> 0 || 1
@@ -101,6 +105,7 @@ export class Connection {
       return 0
     }
     this.#waiting.set(tag, { exchange, resolve, reject } as Waiting)
+    this.#due.push(tag)
     this.#flushSoon()
     this.#holdOrLetGo()
     return tag
@@ -115,7 +120,9 @@ export class Connection {
   tell(write: (writer: FrameWriter) => unknown): void {
     if (this.#over) return
     write(this.#writer)
-    if (this.#writer.end()) this.#flushSoon()
+    if (!this.#writer.end()) return
+    this.#due.push(0)
+    this.#flushSoon()
   }
 
   isListening(run: string): boolean {
@@ -155,7 +162,14 @@ export class Connection {
   #flush(): void {
     this.#isFlushDue = false
     const bytes = this.#writer.take()
-    if (bytes && !this.#over) this.#socket.write(bytes)
+    const due = this.#due
+    this.#due = []
+    if (!bytes || this.#over) return
+    const alone = due.length === 1 ? (due[0] as number) : 0
+    this.#leaving = alone
+    this.#socket.write(bytes, (error) => {
+      if (!error && this.#leaving === alone) this.#leaving = 0
+    })
   }
 
   #holdOrLetGo(): void {
@@ -266,13 +280,21 @@ export class Connection {
     if (this.#over) return
     this.#over = error
     this.#reader.stop()
-    const waiting = [...this.#waiting.values()]
+    // Nobody read a frame of which a part was refused.
+    const unread = new Set(errnoOf(error.cause) === 'EPIPE' ? [...this.#due, this.#leaving] : this.#due)
+    const waiting = [...this.#waiting]
     const runs = [...this.#runs.values()]
     this.#waiting.clear()
     this.#runs.clear()
-    for (const { reject } of waiting) reject(error)
+    for (const [tag, { reject }] of waiting) reject(unread.has(tag) ? unsent(error) : error)
     for (const run of runs) run.onLost(error)
   }
+}
+
+/** The error of a request that surely never reached the supervisor: whoever asked may ask another one. */
+function unsent(error: HoldfastError): HoldfastError {
+  const { reason, why } = error.details
+  return reason === 'supervisor_lost' ? failure('supervisor_lost', { why: String(why), unsent: true }, error.cause) : error
 }
 
 /** What is at a path: nobody who serves, somebody who has no time right now, or a connection. */
