@@ -76,6 +76,8 @@ async function copyLogs(invocation: Invocation, run: string, streams: readonly S
       }
       if (stdout.isTerminal) stdout.write(filter.restore())
     } catch (error) {
+      // A stream that has nothing so far has no log.
+      if (shown[stream].bytes === 0) continue
       throw failure('output_missing', { run: shown.id, stream }, error)
     }
   }

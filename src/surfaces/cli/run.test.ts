@@ -386,6 +386,8 @@ describe('output', () => {
       const app = { show: async () => fakeRun({ stdout: stream, stderr: { ...stream, path: join(folder, 'none') } }) }
       expect((await play(['output', 'r1', '--raw', '--stream', 'stdout'], { app })).stdout).toBe('a\u001b]0;title\u0007b\n')
       expect((await play(['output', 'r1', '--raw', '--stream', 'stderr'], { app })).stderr).toBe('holdfast: the stderr of run r1 is no longer on disk\n')
+      const silent = { show: async () => fakeRun({ stdout: stream, stderr: { ...stream, bytes: 0, path: join(folder, 'none') } }) }
+      expect(await play(['output', 'r1', '--raw'], { app: silent })).toMatchObject({ code: 0, stdout: 'a\u001b]0;title\u0007b\n', stderr: '' })
     } finally {
       rmSync(folder, { recursive: true })
     }
