@@ -52,7 +52,7 @@ interface Extra {
   readonly choices?: readonly string[]
 }
 
-interface Described {
+export interface Described {
   readonly field: FieldFacts & { readonly description: string }
 }
 
