@@ -7,6 +7,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunResult } from '../../src/app/api.ts'
+import { endSupervisors } from '../support/end-supervisors.ts'
+import { isSupervised, plainEnv } from '../support/modes.ts'
 
 const server = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const cases = fileURLToPath(new URL('../../../shared/cases/', import.meta.url))
@@ -23,12 +25,13 @@ const clients: Client[] = []
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'holdfast-mcp-'))
-  env = { PATH: process.env.PATH ?? '', HOME: root }
+  env = { PATH: process.env.PATH ?? '', HOME: root, ...(isSupervised ? {} : plainEnv) }
 })
 
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()))
   for (const child of children.splice(0)) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+  await endSupervisors(root)
   rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 })
 
@@ -52,8 +55,8 @@ interface RawServer {
 }
 
 /** A server whose stdout is looked at as it is. */
-function startRaw(): RawServer {
-  const child = spawn(process.execPath, [server, 'mcp'], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] })
+function startRaw(...options: string[]): RawServer {
+  const child = spawn(process.execPath, [server, 'mcp', ...options], { cwd: root, env, stdio: ['pipe', 'pipe', 'inherit'] })
   children.push(child)
   child.stdin.on('error', () => {})
   const ended = new Promise((resolve) => child.on('exit', resolve))
@@ -240,6 +243,40 @@ describe('when the client is gone', () => {
     expect(await until(() => raw.child.exitCode !== null, goneWithinMs)).toBe(true)
     expect(raw.child.exitCode).toBe(0)
     expect(isAlive(pid)).toBe(false)
+  })
+
+  const inBackground = async (raw: RawServer): Promise<{ id: string; pid: number }> => {
+    raw.send(callExec(1, { script: staying('pid'), wait_ms: 0 }))
+    const { id, state } = (await raw.answerTo(1)).result.structuredContent
+    expect(state).toBe('running')
+    return { id, pid: await pidIn('pid') }
+  }
+
+  it.runIf(isSupervised)('what was answered as running goes on, and the next client sees it, also when the server was killed', async () => {
+    for (const leave of [({ child }: RawServer) => child.stdin?.end(), ({ child }: RawServer) => child.kill('SIGKILL')]) {
+      const raw = startRaw()
+      const { id, pid } = await inBackground(raw)
+      leave(raw)
+      await raw.ended
+      expect(isAlive(pid)).toBe(true)
+      const next = await connect()
+      expect(runOf(await next.callTool({ name: 'wait', arguments: { run: id, wait_ms: 0 } }))).toMatchObject({ id, state: 'running' })
+      expect(runOf(await next.callTool({ name: 'stop', arguments: { run: id } }))).toMatchObject({ outcome: { kind: 'canceled' } })
+      expect(isAlive(pid)).toBe(false)
+      rmSync(join(root, 'pid'))
+    }
+  })
+
+  it('what runs in the background ends too where the server is ephemeral, also when it was killed', async () => {
+    for (const leave of [({ child }: RawServer) => child.stdin?.end(), ...(isSupervised ? [({ child }: RawServer) => child.kill('SIGKILL')] : [])]) {
+      const raw = startRaw('--ephemeral')
+      const { id, pid } = await inBackground(raw)
+      leave(raw)
+      await raw.ended
+      expect(await until(() => !isAlive(pid), goneWithinMs)).toBe(true)
+      expect(runOf(await (await connect()).callTool({ name: 'wait', arguments: { run: id } }))).toMatchObject({ outcome: { kind: 'canceled' } })
+      rmSync(join(root, 'pid'))
+    }
   })
 
   it('with answers left unread, the server ends', async () => {
