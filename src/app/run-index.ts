@@ -95,6 +95,7 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> | undefined
   let closed = false
+  let isAsking = false
   /** When the store was last seen to take a write. */
   let readyAt = Number.NEGATIVE_INFINITY
 
@@ -270,6 +271,11 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
     return true
   }
 
+  function askReady(): void {
+    isAsking = false
+    if (opened && !closed) isReady(opened.store)
+  }
+
   const knownTroubles = (): readonly string[] => (now() < brokenUntil ? problems : [])
 
   return {
@@ -282,6 +288,11 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
       if (!isNoted) await flush()
       // Whoever ends without closing leaves it to the journal.
       else if (!closed) timer ??= setTimeout(() => void flush(), behindMs).unref()
+      // While the command runs there is time for that.
+      if (record.state === 'running' && opened && !isAsking && now() - readyAt >= readyMs) {
+        isAsking = true
+        setImmediate(askReady)
+      }
     },
     owe,
     async read(action) {

@@ -58,9 +58,10 @@ export interface Access {
   close(): Promise<void>
 }
 
-/** The event loop stands still while SQLite waits for a lock, so SQLite waits briefly and the rest is waited for outside of it. */
-const busyTimeoutMs = 40
-const retryMs = 25
+/** The event loop stands still while SQLite waits for a lock, so it does not wait, and is asked again: soon at first, then less often. */
+const firstRetryMs = 2
+const lastRetryMs = 25
+const minTries = 5
 /** A file of this size is checked whole when it is opened, in a few milliseconds; of a larger one, a little everywhere. */
 const checkedBytes = 1024 * 1024
 
@@ -142,7 +143,7 @@ async function openWritable(context: Context, found: Found): Promise<Omit<Opened
   const connection = await retrying(context, () => connect(context.driver, path))
   try {
     const isNew = await retrying(context, () => {
-      connection.exec(`pragma busy_timeout = ${busyTimeoutMs}; pragma synchronous = normal; pragma temp_store = memory`)
+      connection.exec('pragma busy_timeout = 0; pragma synchronous = normal; pragma temp_store = memory')
       const version = versionOf(connection)
       if (version > migrations.length) throw failure('store_newer', { path, version, known: migrations.length })
       if (found.kind === 'database' && (version === 0 || found.bytes <= checkedBytes)) check(connection)
@@ -174,7 +175,7 @@ async function openReadOnly(context: Context, found: Found): Promise<Omit<Opened
     let connection: Connection | undefined
     try {
       connection = connect(context.driver, `${location}?${mode}`)
-      connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
+      connection.exec('pragma busy_timeout = 0')
       const version = versionOf(connection)
       if (version < migrations.length) throw failure('store_unusable', { path, why: 'it is read-only and its tables are not those of this version' })
       probe(connection)
@@ -210,13 +211,16 @@ function copyNotes(context: Context, aside: string, to: Connection): void {
 
 /** Repeats `body` while other processes hold the lock that it needs, at most `busyMs` since `since`. */
 async function retrying<T>(context: Context, body: () => T, since = monotonicMs()): Promise<T> {
-  for (;;) {
+  let ms = firstRetryMs
+  for (let tries = 1; ; tries += 1) {
     try {
       return body()
     } catch (error) {
-      if (troubleOf(error) !== 'busy' || monotonicMs() - since > context.busyMs) throw error
+      // On a busy machine all of the time may pass between two of them.
+      if (troubleOf(error) !== 'busy' || (tries >= minTries && monotonicMs() - since > context.busyMs)) throw error
       // Unequal waits keep processes that collided from colliding again.
-      await sleep(retryMs * (0.2 + Math.random()))
+      await sleep(ms * (0.2 + Math.random()))
+      ms = Math.min(ms * 1.5, lastRetryMs)
     }
   }
 }
@@ -299,11 +303,9 @@ function accessTo(context: Context, first: Opened): Access {
     ready() {
       if (closing || current.readOnly || inodeOf(path) !== current.inode) return false
       try {
-        current.connection.exec(`pragma busy_timeout = 0; begin immediate; rollback; pragma busy_timeout = ${busyTimeoutMs}`)
+        current.connection.exec('begin immediate; rollback')
         return true
       } catch {
-        // The rest of the line was not run, so nothing is to be undone but this.
-        current.connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
         return false
       }
     },
