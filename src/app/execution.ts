@@ -17,6 +17,7 @@ import type { Beginning, Prepared } from './holding.ts'
 import { tryHome } from './home.ts'
 import { noteSecrets } from './masking.ts'
 import type { Places } from './places.ts'
+import { leftBehind } from './run-folder.ts'
 import { newRunId } from './run-id.ts'
 
 /** What a command gets to end when this process closes; a longer grace of its own does not count then. */
@@ -165,7 +166,9 @@ export function createExecutions(context: AppContext, places: Places): Execution
       void pause(systemClock, closeGraceMs, done.signal).then(() => {
         if (!done.signal.aborted) for (const run of canceled) run.cancel('SIGKILL')
       })
-      const leftovers = [...leaving].map(([id, first]) => context.machine.endTree(id, first, 'SIGTERM', closeGraceMs))
+      const leftovers = [...leaving].map(([id, first]) =>
+        context.machine.endTree(id, first, 'SIGTERM', closeGraceMs, leftBehind(context.records.folder(id), id)),
+      )
       await Promise.all([...canceled.map((run) => run.finished), ...leftovers])
       done.abort()
     },

@@ -142,6 +142,9 @@ function readEnd(folder: RunFolder, id: string): EndRecord | undefined {
   }
 }
 
+/** What its supervisor saw a run leave behind, by pid and start time: some of it nothing else tells any more. */
+export const leftBehind = (folder: RunFolder, id: string): readonly ProcessIdentity[] => readEnd(folder, id)?.leftovers ?? []
+
 /** The record with what the supervisor says of the end: the truth, also where somebody took the run for interrupted. */
 export function withEnd(record: RunRecord, end: EndRecord): RunRecord {
   const facts = factsOf(end)

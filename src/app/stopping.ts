@@ -6,6 +6,7 @@ import { bounded } from '../engine/contact.ts'
 import type { Call, StopSignal } from './api.ts'
 import { awaitEnd, endWithin, type HeldRuns, recordMs, settleAbandoned, told } from './following.ts'
 import { attachTo } from './places.ts'
+import { leftBehind } from './run-folder.ts'
 
 /** Ending runs that this process did not begin, or let go of. */
 
@@ -20,7 +21,7 @@ export async function stopForeign(held: HeldRuns, record: RunRecord, signal: Sto
     // Who leaves before that is over leaves it to the supervisor.
     if (call.signal?.aborted && first.holder.socket !== undefined) return ended
   }
-  const left = await context.machine.endTree(record.id, first.process, signal, graceMs)
+  const left = await context.machine.endTree(record.id, first.process, signal, graceMs, leftBehind(context.records.folder(record.id), record.id))
   const after = await awaitEnd(held, first, 2_000, call.signal)
   const settled = { ...after, leftovers: left }
   if (after.state !== 'running') await context.records.replace(settled)
@@ -52,7 +53,8 @@ async function stopSupervised(held: HeldRuns, record: RunRecord, signal: StopSig
 
 async function endLeftovers({ context }: HeldRuns, record: RunRecord, signal: StopSignal): Promise<RunRecord> {
   if (record.leftovers.length === 0) return record
-  const left = await context.machine.endTree(record.id, record.process, signal, context.settings.limits.graceMs)
+  const known = leftBehind(context.records.folder(record.id), record.id)
+  const left = await context.machine.endTree(record.id, record.process, signal, context.settings.limits.graceMs, known)
   const settled = { ...record, leftovers: left }
   await context.records.replace(settled)
   return settled
@@ -60,7 +62,8 @@ async function endLeftovers({ context }: HeldRuns, record: RunRecord, signal: St
 
 /** `stop` of a run that is over: ends what it left behind, and refuses where nothing is left. */
 export async function stopEnded(held: HeldRuns, record: RunRecord, signal: StopSignal): Promise<RunRecord> {
-  const alive = await held.context.machine.findTree(record.id, record.process)
+  const { machine, records } = held.context
+  const alive = await machine.findTree(record.id, record.process, leftBehind(records.folder(record.id), record.id))
   if (alive.length === 0) throw failure('run_ended', { run: record.id })
   return endLeftovers(held, { ...record, leftovers: alive }, signal)
 }

@@ -19,9 +19,9 @@ export function localMachine({ holder }: MachineOptions): Machine {
       return identifySelf()
     },
     isAlive,
-    findTree: async (mark, leader) => toLeftovers(await findTree(keyOf(mark, leader))),
-    endTree: async (mark, leader, first, graceMs) => {
-      const key: TreeKey = { ...keyOf(mark, leader), seen: new Map() }
+    findTree: async (mark, leader, known) => toLeftovers(await findTree(keyOf(mark, leader, known))),
+    endTree: async (mark, leader, first, graceMs, known) => {
+      const key = keyOf(mark, leader, known)
       await signalTree(key, first, false)
       if (!(await goneWithin(key, graceMs))) {
         const deadline = performance.now() + confirmMs
@@ -36,7 +36,9 @@ export function localMachine({ holder }: MachineOptions): Machine {
 }
 
 // Without the first process, no group is looked for and every process may carry the mark.
-const keyOf = (mark: string, leader: ProcessIdentity | null): TreeKey => ({ mark, leader: leader ?? { pid: -1, startTime: ':0' } })
+function keyOf(mark: string, leader: ProcessIdentity | null, known: readonly ProcessIdentity[] = []): TreeKey {
+  return { mark, leader: leader ?? { pid: -1, startTime: ':0' }, seen: new Map(known.map(({ pid, startTime }) => [pid, startTime])) }
+}
 
 async function goneWithin(key: TreeKey, ms: number): Promise<boolean> {
   const deadline = performance.now() + ms
