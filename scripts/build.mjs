@@ -262,7 +262,9 @@ function thirdPartyLicenses() {
   const bundled = [...packages].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
     const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry))
-    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(root, folder, file), 'utf8') : ''}`
+    // Some packages come without theirs; then it stands in a file of ours, put together from what their sources say.
+    const path = file ? join(root, folder, file) : join(root, 'scripts/licenses', `${name.replace('@', '').replace('/', '-')}.txt`)
+    return `${name} ${version} (${license})\n\n${readFileSync(path, 'utf8')}`
   })
   // A static program holds the C library that it was linked to.
   const linked = `GNU C Library (LGPL-2.1-or-later, https://www.gnu.org/software/libc/)
