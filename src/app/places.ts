@@ -34,10 +34,11 @@ export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainS
   }
 
   async function current(): Promise<Place> {
-    const known = await opened?.catch(() => undefined)
+    const before = opened
+    const known = await before?.catch(() => undefined)
     const isUsable = known && (known.kind === 'supervised' ? known.session.open : monotonicMs() < retryAt)
     // Only one of those who came at the same time opens it anew.
-    if (known && !isUsable && (await opened) === known) {
+    if (known && !isUsable && opened === before) {
       closing.push(known.session.close())
       opened = undefined
     }
