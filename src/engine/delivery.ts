@@ -44,7 +44,8 @@ export interface DeliveryLine {
 const newDecoder = (): TextDecoder => new TextDecoder('utf-8', { ignoreBOM: true })
 
 export function createDelivery({ onOutput, onProgress }: Listeners): DeliveryLine {
-  const decoders: Record<StreamName, TextDecoder> = { stdout: newDecoder(), stderr: newDecoder() }
+  // Most runs have no listener, and decoders cost something to make.
+  const decoders: Record<StreamName, TextDecoder> | undefined = onOutput && { stdout: newDecoder(), stderr: newDecoder() }
   const reached: Record<StreamName, number> = { stdout: 0, stderr: 0 }
   let failures = 0
   let firstFailure = ''
@@ -69,12 +70,12 @@ export function createDelivery({ onOutput, onProgress }: Listeners): DeliveryLin
     wantsAll: onOutput !== undefined,
     wanted: onOutput !== undefined || onProgress !== undefined,
     push(stream, bytes, offset) {
-      if (onOutput) call(onOutput, { stream, bytes, text: decoders[stream].decode(bytes, { stream: true }) })
+      if (decoders) call(onOutput, { stream, bytes, text: decoders[stream].decode(bytes, { stream: true }) })
       if (onProgress) glimpse(stream, bytes, offset)
     },
     glimpse,
     end() {
-      if (!onOutput) return
+      if (!decoders) return
       for (const stream of streamNames) {
         const text = decoders[stream].decode()
         if (text) call(onOutput, { stream, bytes: new Uint8Array(), text })

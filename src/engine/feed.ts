@@ -7,11 +7,14 @@ export interface Inlet {
   endInput(): Promise<void>
 }
 
+/** A signal, or what is only looked at. */
+type Over = Pick<AbortSignal, 'aborted'>
+
 export interface FeedOptions {
   /** Whether the command is told that there is no more. Default: true. */
   readonly ends?: boolean | undefined
-  /** Nothing is fed any more once it is aborted. */
-  readonly over?: AbortSignal | undefined
+  /** Nothing is fed any more once that is so. */
+  readonly over?: Over | undefined
   readonly notes: string[]
 }
 
@@ -34,7 +37,7 @@ export async function feed(inlet: Inlet, input: Input, { ends = true, over, note
 }
 
 /** False once it is over. */
-async function writeAll(inlet: Inlet, bytes: Uint8Array, over: AbortSignal | undefined): Promise<boolean> {
+async function writeAll(inlet: Inlet, bytes: Uint8Array, over: Over | undefined): Promise<boolean> {
   for (let at = 0; at < bytes.length; at += inputChunkBytes) {
     if (over?.aborted) return false
     await inlet.write(bytes.subarray(at, at + inputChunkBytes))

@@ -59,7 +59,7 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
   if (signal?.aborted) throw failure('canceled_before_start', {})
   const startedAt = clock.now()
   const notes: string[] = []
-  const over = new AbortController()
+  const over = { aborted: false }
   const line = createDelivery(request)
   const delivery = completeDelivery(line, paths)
   const given = splitInput(plan)
@@ -79,7 +79,7 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
     // What the command printed at once is here already; whoever asked for it is told of its beginning first.
     await new Promise((resolve) => setImmediate(resolve))
     for await (const chunk of output) {
-      if (canceled || over.signal.aborted) continue
+      if (canceled || over.aborted) continue
       if (line.wantsAll) delivery.push(chunk)
       else line.glimpse(chunk.stream, chunk.bytes, chunk.offset)
     }
@@ -87,7 +87,7 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
 
   const stopping = createStops(request, () => run, notes)
   const inlet = inletOf(() => run)
-  const fed = given.rest === undefined ? Promise.resolve() : feed(inlet, given.rest, { ends: plan.command.stdin === 'fed', over: over.signal, notes })
+  const fed = given.rest === undefined ? Promise.resolve() : feed(inlet, given.rest, { ends: plan.command.stdin === 'fed', over, notes })
 
   /** The end record; undefined where contact is lost for good, or nobody waits for it any more. */
   async function follow(): Promise<EndRecord | undefined> {
@@ -132,7 +132,7 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
     const end = begun.end ?? (await follow())
     signal?.removeEventListener('abort', onAbort)
     request.hurry?.removeEventListener('abort', stopping.hurry)
-    over.abort(noReason)
+    over.aborted = true
     if (released) return undefined
     const facts = end ? factsOf(end) : lost(paths, clock.now() - startedAt)
     // A cancellation ends the delivery, unless the run was quicker.
@@ -164,7 +164,7 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
     },
     release() {
       released = true
-      over.abort()
+      over.aborted = true
       run?.release()
     },
   }
