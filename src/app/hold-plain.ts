@@ -65,7 +65,7 @@ async function finish(
 ): Promise<EndedRun> {
   const end = await execution.finished
   const record: RunRecord = {
-    ...endedRecord(begun, end, prepared.masker, noteEnd(context, folder, prepared)),
+    ...endedRecord(begun, end, prepared.masker, noteEnd(context, folder, prepared, end)),
     endedAt: context.now().toISOString(),
     pinned: isPinned(folder),
   }

@@ -59,7 +59,7 @@ async function finish(context: AppContext, supervision: Supervision, begun: RunR
   const end = await supervision.finished
   if (!end) return { record: begun, warnings }
   await prepareText(folder, endedRecord(begun, end, prepared.masker, []))
-  const notes = noteEnd(context, folder, prepared)
+  const notes = noteEnd(context, folder, prepared, end)
   const settled = end.state === 'interrupted' ? await endOrphans(context, begun, end) : end
   const record: RunRecord = {
     ...endedRecord(begun, settled, prepared.masker, notes),

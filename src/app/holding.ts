@@ -66,7 +66,9 @@ export function createCancel(caller: AbortSignal | undefined): Canceling {
 }
 
 /** Looks which secrets the logs hold; what goes wrong is said. */
-export function noteEnd(context: AppContext, folder: RunFolder, { secrets }: Prepared): string[] {
+export function noteEnd(context: AppContext, folder: RunFolder, { secrets }: Prepared, { stdout, stderr }: Pick<Executed, 'stdout' | 'stderr'>): string[] {
+  // As a rule a command that printed nothing has nothing to hide.
+  if (stdout.bytes === 0 && stderr.bytes === 0 && secrets.length === 0) return []
   try {
     keepPrintedSecrets(folder, [...context.masking.secrets, ...secrets])
     return []

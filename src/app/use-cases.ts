@@ -87,10 +87,10 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     checkBudget(input.budget)
     checkWait(input.waitMs)
     if (input.detach && (await isHeldElsewhere(input))) return execElsewhere(input, call)
-    const cancel = new AbortController()
     // What is detached belongs to nobody's request.
-    const stopCanceling = input.detach ? () => {} : linkAbort(call.signal, cancel)
-    const run = await executions.begin(input, { ...call, signal: cancel.signal }).catch((error: unknown) => {
+    const cancel = call.signal && !input.detach ? new AbortController() : undefined
+    const stopCanceling = cancel ? linkAbort(call.signal, cancel) : () => {}
+    const run = await executions.begin(input, { ...call, signal: cancel?.signal }).catch((error: unknown) => {
       stopCanceling()
       throw error
     })
