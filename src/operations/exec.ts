@@ -35,7 +35,12 @@ export const exec = operation({
     hidden: ['argv', 'script', 'env', 'passEnv', 'stdin', 'waitMs', 'detach', 'pty', 'interactive', 'ephemeral'],
     defaults: { cwd: 'the current folder', timeoutMs: '10m' },
     values: { purpose: 'TEXT', runtime: 'NAME', cwd: 'DIR', budget: 'BYTES' },
-    examples: ['holdfast exec -- npm test', "holdfast exec --timeout 30s -c 'make && ./run | tail -3'"],
+    examples: [
+      'holdfast exec -- npm test',
+      "holdfast exec --timeout 30s -c 'make && ./run | tail -3'",
+      'holdfast exec --detach --timeout 8h -- npm start',
+      'holdfast exec --pty --interactive -- python3',
+    ],
   },
   check(input) {
     if (input.argv !== undefined && input.script !== undefined) {

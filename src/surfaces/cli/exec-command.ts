@@ -42,7 +42,7 @@ const ptyOption: Option = {
   flag: '--pty',
   value: 'ROWSxCOLS',
   valueIsOptional: true,
-  about: 'Run on a pseudo-terminal of this size. In a terminal, pass the output through as with --stream.',
+  about: 'Run on a pseudo-terminal of this size. In a terminal, show what it prints as it comes.',
   default: 'the size of this terminal, else 24x80',
   read: (given, text) => {
     given.input.pty = text === '' ? true : parseSize(text)

@@ -10,7 +10,7 @@ export const mcpCommand: Command = {
   summary: 'Serve a coding agent over stdio with the Model Context Protocol.',
   details: [
     'Commands that come this way end after 2m unless they say otherwise.',
-    'A command that still runs when its call is answered goes on, also when the client is gone: a later one sees it with runs, wait and output. What a call still waits for is canceled when the client goes.',
+    'Under the supervisor, a command that still runs when its call is answered goes on within its limits, also when the client is gone: a later one sees it with runs, wait and output. What a call still waits for is canceled when the client goes.',
   ],
   options: [ownOption('--ephemeral', 'End all that this client started when it goes, also in the background.')],
   examples: ['claude mcp add holdfast -- holdfast mcp', 'holdfast mcp --ephemeral'],
