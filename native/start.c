@@ -30,36 +30,32 @@ enum { CLOSE_RANGE_SETS_CLOEXEC = 4, SIGNALS = 64, KERNEL_MASK_BYTES = 8, MOST_D
 
 mode_t start_umask = 022;
 
+struct failure_report {
+  int stage, error;
+};
+
 /* What a child needs, made before it is there: it must not allocate. */
 struct plan {
   const struct start_request *request;
   int ends[3];          /* the child's standard input, output and error output */
-  int report;           /* closed by the exec; gets stage and errno where it comes to none */
   const char *path;     /* folders to look in, or NULL where argv[0] has a slash */
   char *candidate;      /* room for one of them with argv[0] behind it */
   char **by_shell;      /* argv for a script without an interpreter line: sh, room for its path, the other arguments */
-};
-
-struct failure_report {
-  int stage, error;
+  /* What the child says. The report is a pipe that the exec closes, or -1 where the memory is shared. */
+  bool began;
+  struct failure_report failure;
+  int report;
 };
 
 /* One child at a time stands on it, because the parent waits until the exec. */
 static alignas(16) char child_stack[32 * 1024];
 
 /* The child shares its memory with the parent, so nothing in it may be instrumented or leave traces. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IN_CHILD __attribute__((no_sanitize("address", "undefined")))
-#endif
-#endif
-#ifndef IN_CHILD
 #define IN_CHILD __attribute__((no_sanitize("address"), no_sanitize("undefined")))
-#endif
 
-IN_CHILD __attribute__((noreturn)) static void give_up(const struct plan *plan, enum start_stage stage, int error) {
-  const struct failure_report report = {.stage = (int)stage, .error = error};
-  while (write(plan->report, &report, sizeof report) < 0 && errno == EINTR) continue;
+IN_CHILD __attribute__((noreturn)) static void give_up(struct plan *plan, enum start_stage stage, int error) {
+  plan->failure = (struct failure_report){.stage = (int)stage, .error = error};
+  while (plan->report >= 0 && write(plan->report, &plan->failure, sizeof plan->failure) < 0 && errno == EINTR) continue;
   _exit(127);
 }
 
@@ -88,7 +84,7 @@ IN_CHILD static bool move_up(int *descriptor) {
 }
 
 IN_CHILD static void take_descriptors(struct plan *plan) {
-  if (!move_up(&plan->report)) _exit(127);
+  if (plan->report >= 0 && !move_up(&plan->report)) _exit(127);
   for (int number = 0; number < 3; number += 1)
     if (!move_up(&plan->ends[number])) give_up(plan, START_PIPES, errno);
   for (int number = 0; number < 3; number += 1)
@@ -135,6 +131,7 @@ IN_CHILD static int search_and_execute(const struct plan *plan) {
 IN_CHILD static int run_child(void *argument) {
   struct plan *plan = argument;
   const struct start_request *request = plan->request;
+  plan->began = true;
   setsid();
   reset_signals();
   take_descriptors(plan);
@@ -248,23 +245,21 @@ static pid_t fork_without_copying(struct plan *plan) {
   return pid;
 }
 
-/* True where the report ended without a word, because the exec closed it. Told by a pipe and not by the shared memory, because
-   an emulated kernel may have copied that, and may not have waited for the exec. */
-static bool was_executed(int report, struct started *started) {
-  struct failure_report said;
+/* What the report says; without a word it was closed by the exec. */
+static void read_report(int report, struct failure_report *said) {
   ssize_t got;
-  do got = read(report, &said, sizeof said);
+  do got = read(report, said, sizeof *said);
   while (got < 0 && errno == EINTR);
-  if (got == 0) return true;
-  const bool whole = got == (ssize_t)sizeof said;
-  started->stage = whole ? (enum start_stage)said.stage : START_PROCESS;
-  started->error = whole ? said.error : EIO;
-  return false;
+  if (got == 0) *said = (struct failure_report){0};
+  else if (got != (ssize_t)sizeof *said) *said = (struct failure_report){.stage = START_PROCESS, .error = EIO};
 }
 
+/* Whether the child shares our memory and we wait for its exec: so it is with Linux, while an emulated kernel may copy and go on. */
+static enum { SHARING_UNKNOWN, SHARING, COPYING } sharing;
+
 static bool fork_and_execute(struct plan *plan, struct started *started) {
-  int report[2];
-  if (pipe2(report, O_CLOEXEC) < 0) {
+  int report[2] = {-1, -1};
+  if (sharing != SHARING && pipe2(report, O_CLOEXEC) < 0) {
     started->error = errno;
     started->stage = START_PIPES;
     return false;
@@ -275,12 +270,17 @@ static bool fork_and_execute(struct plan *plan, struct started *started) {
   started->pid = fork_without_copying(&childs);
   started->error = errno;
   started->stage = START_PROCESS;
-  close(report[1]);
-  const bool executed = started->pid > 0 && was_executed(report[0], started);
-  close(report[0]);
-  if (started->pid > 0 && !executed)
-    while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR) continue;
-  return executed;
+  close_all(&report[1], 1);
+  struct failure_report said = childs.failure;
+  if (started->pid > 0 && sharing == SHARING_UNKNOWN) sharing = childs.began ? SHARING : COPYING;
+  if (started->pid > 0 && sharing == COPYING) read_report(report[0], &said);
+  close_all(report, 1);
+  if (started->pid < 0) return false;
+  if (said.stage == 0) return true;
+  started->stage = (enum start_stage)said.stage;
+  started->error = said.error;
+  while (waitpid(started->pid, NULL, 0) < 0 && errno == EINTR) continue;
+  return false;
 }
 
 bool start_command(const struct start_request *request, struct started *started) {

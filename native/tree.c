@@ -31,21 +31,16 @@ enum {
   MOST_ROUNDS = 4           /* of killing what was forked meanwhile; who kills until nothing is left asks again */
 };
 
-/* Reads a file of /proc up to the room, with a NUL behind it. Returns the length, or -1. */
+/* Reads a file of /proc that holds one record, which comes in one piece, up to the room, with a NUL behind it. Returns the length, or -1. */
 static ssize_t read_file(const char *path, char *room, size_t size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return -1;
-  size_t length = 0;
-  while (length < size - 1) {
-    const ssize_t got = read(file, room + length, size - 1 - length);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) length = 0;
-    if (got <= 0) break;
-    length += (size_t)got;
-  }
+  ssize_t length;
+  do length = read(file, room, size - 1);
+  while (length < 0 && errno == EINTR);
   close(file);
-  room[length] = '\0';
-  return length > 0 ? (ssize_t)length : -1;
+  room[length > 0 ? length : 0] = '\0';
+  return length > 0 ? length : -1;
 }
 
 /* The text of a stat file. A name may hold spaces, parentheses and line feeds; nothing behind it does. */
