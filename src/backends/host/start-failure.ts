@@ -13,6 +13,7 @@ export function checkTexts(command: ResolvedCommand): void {
     const bytes = Buffer.byteLength(text)
     if (bytes > maxStringBytes) throw failure('command_too_large', { field, bytes, maxBytes: maxStringBytes })
   }
+  if (command.argv[0] === '') throw failure('program_missing', { program: '' })
   check('cwd', command.cwd)
   command.argv.forEach((argument, i) => {
     check(`argument ${i}`, argument)
