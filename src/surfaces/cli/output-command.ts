@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { OutputLine, OutputResult } from '../../app/api.ts'
 import { type StreamName, streamNames } from '../../core/command.ts'
 import { failure } from '../../core/errors.ts'
+import { cleanLine } from '../../core/text.ts'
 import { parseInput } from '../../operations/operation.ts'
 import { output } from '../../operations/output.ts'
 import { linesAround, parseRef } from '../../operations/output-ref.ts'
@@ -48,15 +49,36 @@ async function followRun(invocation: Invocation, run: string, streams: readonly 
   const canceler = new AbortController()
   signal.addEventListener('abort', () => canceler.abort(), { once: true })
   stdout.onGone(() => canceler.abort())
+  // "last" stays the run that it is now.
+  const { id, pty } = await app.show({ run, budget: 1 })
   const filters = { stdout: terminalFilter(), stderr: terminalFilter() }
+  const lines = pty && !stdout.isTerminal && !parsed.own.raw ? shownLines() : undefined
   const onOutput = ({ stream, bytes, text }: { stream: StreamName; bytes: Uint8Array; text: string }): void =>
-    stdout.write(stdout.isTerminal ? filters[stream].pass(text) : parsed.own.raw ? bytes : text)
+    stdout.write(stdout.isTerminal ? filters[stream].pass(text) : parsed.own.raw ? bytes : (lines?.add(text) ?? text))
   try {
-    await app.follow({ run, streams }, { signal: canceler.signal, onOutput })
+    await app.follow({ run: id, streams }, { signal: canceler.signal, onOutput })
   } finally {
-    if (stdout.isTerminal) stdout.write(filters.stdout.restore() + filters.stderr.restore())
+    stdout.write(stdout.isTerminal ? filters.stdout.restore() + filters.stderr.restore() : (lines?.end() ?? ''))
   }
-  if (invocation.stoppedBy() !== undefined) sayThatItGoesOn(invocation, await app.show({ run, budget: 1 }))
+  if (invocation.stoppedBy() !== undefined) sayThatItGoesOn(invocation, await app.show({ run: id, budget: 1 }))
+}
+
+// No line that somebody reads is longer.
+const longestLine = 64 * 1024
+
+/** What was written to a terminal, for a reader that is none: line by line, in its last state and without escape sequences. */
+function shownLines(): { add(text: string): string; end(): string } {
+  let rest = ''
+  return {
+    add(text) {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > longestLine) lines.push(rest)
+      if (rest.length > longestLine) rest = ''
+      return lines.map((line) => `${cleanLine(line)}\n`).join('')
+    },
+    end: () => (rest === '' ? '' : `${cleanLine(rest)}\n`),
+  }
 }
 
 async function copyLogs(invocation: Invocation, run: string, streams: readonly StreamName[]): Promise<void> {

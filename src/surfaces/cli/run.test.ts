@@ -395,7 +395,19 @@ describe('output', () => {
 
   it('follows until the run ends', async () => {
     const follow: App['follow'] = async ({ streams }, { onOutput }) => onOutput({ stream: 'stdout', bytes: Buffer.from('x'), text: streams.join() })
-    expect((await play(['output', 'r1', '--follow'], { app: { follow } })).stdout).toBe('stdout,stderr')
+    const show = async () => fakeRun()
+    expect((await play(['output', 'r1', '--follow'], { app: { follow, show } })).stdout).toBe('stdout,stderr')
+  })
+
+  it('follows a run on a terminal line by line, in their last state, and as it is with --raw or on a terminal', async () => {
+    const printed = ['10 %\r20', ' %\r\n\u001b[32mdone\u001b[0m', '\r\nname: ']
+    const follow: App['follow'] = async (_, { onOutput }) => {
+      for (const text of printed) onOutput({ stream: 'stdout', bytes: Buffer.from(text), text })
+    }
+    const app = { follow, show: async () => fakeRun({ pty: { rows: 24, columns: 80 } }) }
+    expect((await play(['output', 'r1', '--follow'], { app })).stdout).toBe('20 %\ndone\nname:\n')
+    expect((await play(['output', 'r1', '--follow', '--raw'], { app })).stdout).toBe(printed.join(''))
+    expect((await play(['output', 'r1', '--follow'], { app, terminal: { stdout: true } })).stdout).toBe(printed.join(''))
   })
 })
 
