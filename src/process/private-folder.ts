@@ -8,16 +8,18 @@ export function temporaryFolder(parent: string = tmpdir()): string {
   return join(parent, `holdfast-${process.getuid?.() ?? 0}`)
 }
 
-/**
- * Makes a folder that is for this user alone, where it is not there. Undefined when it can be used; else why not. A folder that
- * somebody else could have prepared is not used: who can swap what is in it can read output and give commands.
- */
+/** Makes a folder that is for this user alone, where it is not there. Undefined when it can be used; else why not. */
 export function refusePrivateFolder(path: string): string | undefined {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch {
-    // It is there already, or cannot be made; the look below decides.
+    // It is there already, or cannot be made; the look decides.
   }
+  return refuseFolder(path)
+}
+
+/** Undefined where nobody else could have prepared what is in the folder, to read output or give commands by it; else what is wrong. */
+export function refuseFolder(path: string): string | undefined {
   try {
     const stat = lstatSync(path)
     if (!stat.isDirectory()) return `${path} is not a folder of its own`

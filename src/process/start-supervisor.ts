@@ -15,7 +15,7 @@ export async function startSupervisor(program: string, socket: string, idleMs: n
     cwd: '/',
     env: {},
     detached: true,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   const line = await firstLineOf(child, readyMs).catch((error: unknown) => {
     throw new Error(`${program} did not start: ${messageOf(error)}`, { cause: error })

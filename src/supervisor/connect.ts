@@ -1,6 +1,6 @@
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { failure, messageOf } from '../core/errors.ts'
-import { refusePrivateFolder, temporaryFolder } from '../process/private-folder.ts'
+import { refuseFolder, refusePrivateFolder, temporaryFolder } from '../process/private-folder.ts'
 import { startSupervisor } from '../process/start-supervisor.ts'
 import { type Connection, openConnection } from './connection.ts'
 
@@ -21,29 +21,33 @@ const defaultIdleMs = 600_000
 /** For everything together; then commands run without a supervisor. */
 const connectMs = 8_000
 const welcomeMs = 5_000
-/** How long whoever holds the lock may take until it serves, before the program is started again. */
-const takenMs = 250
+/** How long whoever holds the lock may take until it serves: it may be beginning, or just ending. */
+const takenMs = 3_000
 const pauseMs = 5
+const longestPauseMs = 100
 
 /** A connection to the supervisor of a home, which is started where there is none. Any number of processes may do so at once. */
 export async function connectSupervisor(place: SupervisorPlace): Promise<Connection> {
   const deadline = performance.now() + connectMs
-  const path = await findSocketPath(place)
-  let startedAt = Number.NEGATIVE_INFINITY
-  for (;;) {
-    const left = deadline - performance.now()
-    if (left <= 0) throw failure('supervisor_unavailable', { why: `nobody answers at ${path}` })
-    const reached = await openConnection(path, Math.min(left, welcomeMs))
+  const path = await findSocketPath(place, socketFolders(place.runtimeFolder))
+  let takenAt: number | undefined
+  for (let wait = pauseMs; ; wait = Math.min(wait * 2, longestPauseMs)) {
+    const reached = await openConnection(path, Math.max(1, Math.min(deadline - performance.now(), welcomeMs)))
     if (typeof reached !== 'string') return reached
-    if (reached === 'nobody' && performance.now() - startedAt > takenMs) {
-      await start(place, path)
-      startedAt = performance.now()
-    } else await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    if (reached === 'nobody') {
+      // Whoever started it serves at once; whoever found it taken waits for somebody else.
+      if ((await start(place, path)) === 'ready') continue
+      takenAt ??= performance.now()
+    }
+    const now = performance.now()
+    if (now > deadline || now - (takenAt ?? now) > takenMs) throw failure('supervisor_unavailable', { why: `it is there, but nobody answers at ${path}` })
+    await new Promise((resolve) => setTimeout(resolve, wait))
   }
 }
 
-/** The supervisor that serves at the socket; undefined where nobody does. */
+/** The supervisor that serves at the socket; undefined where nobody does, or where others could have put themselves in its place. */
 export async function reachSupervisor(path: string): Promise<Connection | undefined> {
+  if (refuseFolder(dirname(path)) !== undefined) return undefined
   const deadline = performance.now() + welcomeMs
   for (;;) {
     const reached = await openConnection(path, Math.max(1, deadline - performance.now()))
@@ -53,30 +57,35 @@ export async function reachSupervisor(path: string): Promise<Connection | undefi
   }
 }
 
-async function start({ program, idleMs = defaultIdleMs }: SupervisorPlace, path: string): Promise<void> {
+async function start({ program, idleMs = defaultIdleMs }: SupervisorPlace, path: string): Promise<'ready' | 'taken'> {
   try {
-    await startSupervisor(program.path, path, idleMs)
+    return await startSupervisor(program.path, path, idleMs)
   } catch (error) {
     throw failure('supervisor_unavailable', { why: messageOf(error) }, error)
   }
 }
 
+/** Where the socket may be, best first. */
+export function socketFolders(runtimeFolder: string | undefined): string[] {
+  const folders = [temporaryFolder(), temporaryFolder('/tmp')]
+  if (runtimeFolder && isAbsolute(runtimeFolder)) folders.unshift(join(runtimeFolder, 'holdfast'))
+  return [...new Set(folders)]
+}
+
 /**
- * The same for all processes of a user that have the same folders for temporary files. Versions of the program do not meet:
- * each has a socket of its own.
+ * The same for all processes of a user that have the same folders. Versions of the program do not meet: each has a socket of its own.
+ * A folder that is not ours alone is passed over, since whoever may change it could take the place of the supervisor.
  */
-async function findSocketPath({ home, program, runtimeFolder }: SupervisorPlace): Promise<string> {
+export async function findSocketPath({ home, program }: Pick<SupervisorPlace, 'home' | 'program'>, folders: readonly string[]): Promise<string> {
   // Loaded late, because whatever does not run commands does without it.
   const { createHash } = await import('node:crypto')
   const digest = (text: string, chars: number): string => createHash('sha256').update(text).digest('hex').slice(0, chars)
   const build = /^[0-9a-f]{8}/.exec(program.build)?.[0] ?? digest(program.build, 8)
   const name = `${digest(home, 16)}-${build}.sock`
   const problems: string[] = []
-  const folders = [temporaryFolder(), temporaryFolder('/tmp')]
-  if (runtimeFolder && isAbsolute(runtimeFolder)) folders.unshift(join(runtimeFolder, 'holdfast'))
-  for (const folder of new Set(folders)) {
+  for (const folder of folders) {
     const path = join(folder, name)
-    const problem = Buffer.byteLength(path) > maxPathBytes ? `${path} is too long for a socket` : refusePrivateFolder(folder)
+    const problem = Buffer.byteLength(path) > maxPathBytes ? `${folder} is too long for the path of a socket` : refusePrivateFolder(folder)
     if (problem === undefined) return path
     problems.push(problem)
   }
