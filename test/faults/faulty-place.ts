@@ -110,8 +110,8 @@ export interface Living {
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 const hook = here('../support/fault-hook.mjs')
 const steps = here('steps.sh')
-/** The longest that anything here may take by itself. */
-const boundMs = 25_000
+/** The longest that anything here may take by itself, also where the machine is busy with other things: what hangs takes longer. */
+export const boundMs = 20_000
 export const idleMs = 400
 
 export function openFaultyPlace(holdfast: FaultyHoldfast, random: Random): FaultyPlace {
@@ -143,7 +143,7 @@ export function openFaultyPlace(holdfast: FaultyHoldfast, random: Random): Fault
     })
     child.stdin.on('error', () => {})
     const ended = new Promise<Ended>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`${args.join(' ')} did not end within ${boundMs} ms: ${stdout}${stderr}`)), boundMs)
+      const timer = setTimeout(() => reject(new Error(`${args.join(' ')} did not end: ${stdout}${stderr}`)), 3 * boundMs)
       child.once('close', (status, signal) => {
         clearTimeout(timer)
         resolve({ status, signal, stdout, stderr })

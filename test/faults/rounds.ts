@@ -6,7 +6,6 @@ import { type FaultyPlace, openFaultyPlace } from './faulty-place.ts'
 
 const seed = Number(process.env.HOLDFAST_SEED ?? Date.now() % 1_000_000)
 const rounds = Number(process.env.HOLDFAST_FAULT_ROUNDS ?? 3)
-/** A round starts about five processes one after the other, and others run beside it. */
 const roundMs = 60_000
 
 /**
@@ -38,7 +37,7 @@ export function describeFaults<T extends { readonly when: string }>(
             })
           }
         },
-        roundMs,
+        rounds * roundMs,
       )
     }
   })

@@ -175,9 +175,9 @@ const fromOutside: readonly SignalFromOutside[] = [
   {
     when: 'KILL while it ends because it is idle',
     async act(place, id) {
+      place.arm('idle-over')
       place.open()
       await place.ended(id)
-      place.arm('idle-over')
       await place.hit()
     },
     truth: itsOwnEnd,

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { findPieces } from '../../src/engine/log-reader.ts'
 import type { RunResult, StreamName } from '../../src/index.ts'
 import { until } from '../cases/place.ts'
-import { type Ended, type FaultyPlace, type FreshLook, idleMs } from './faulty-place.ts'
+import { boundMs, type Ended, type FaultyPlace, type FreshLook, idleMs } from './faulty-place.ts'
 
 /** What a record may say of a run. */
 export type Truth =
@@ -53,8 +53,8 @@ function expectRecord(found: FreshLook, id: string, truth: Truth): void {
   // Whoever looks first may still see it go on, but nothing else than what is said later.
   if (first.state !== 'running') expect(whatWasSaid(first)).toEqual(whatWasSaid(shown))
   expect(next).toMatchObject({ state: 'ended', outcome: { kind: 'exited', exitCode: 0 }, stdout: { bytes: 5 }, warnings: [] })
-  expect(Math.max(timesMs.show ?? 0, timesMs.runs ?? 0, timesMs.output ?? 0)).toBeLessThan(3_000)
-  expect(timesMs.exec).toBeLessThan(5_000)
+  // Usually a few milliseconds; nothing may wait for somebody who is dead.
+  expect(Math.max(...Object.values(timesMs))).toBeLessThan(boundMs)
 }
 
 const whatWasSaid = ({ state, outcome, stdout, stderr, endedAt }: RunResult) => ({ state, outcome, stdout, stderr, endedAt })
@@ -94,8 +94,8 @@ export async function expectNothingLeft(place: FaultyPlace): Promise<void> {
   // An empty file says nothing; the next one who begins a run clears it away.
   const names = existsSync(pending) ? readdirSync(pending) : []
   expect(names.filter((name) => statSync(`${pending}/${name}`).size > 0)).toEqual([])
-  await until('no process is left', () => place.processes().length === 0, 6_000).catch(() => expect(place.processes()).toEqual([]))
+  await until('no process is left', () => place.processes().length === 0, boundMs).catch(() => expect(place.processes()).toEqual([]))
   // An outer and an inner one.
   expect(place.supervisors().length).toBeLessThanOrEqual(2)
-  await until('the supervisor has ended', () => place.supervisors().length === 0, idleMs + 3_000).catch(() => expect(place.supervisors()).toEqual([]))
+  await until('the supervisor has ended', () => place.supervisors().length === 0, idleMs + boundMs).catch(() => expect(place.supervisors()).toEqual([]))
 }
