@@ -26,6 +26,7 @@ const promises: Record<string, string> = {
   'tree-mark-in-large-environment': 'a mark is found in an environment of more than a megabyte',
   'tree-reused-pid': 'a process that has the pid of a run, but another start time, gets no signal',
   'tree-really-reused-pid': 'a pid that the kernel gave again is not taken for the run, and neither is the group of its number',
+  'tree-lower-pid': 'a process whose pid is lower than that of the first one is found, because the kernel began anew',
   'tree-group-without-leader': 'a process that kept nothing but the group is found when the leader is gone',
   'tree-stopped': 'a stopped tree acts on a signal, and a signal that stops it is not undone',
   'tree-cleanup-is-spared': 'what a process starts to clean up after a signal does not get it as well',

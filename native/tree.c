@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,7 +147,8 @@ static int by_pid(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-static bool snapshot_take(struct snapshot *snapshot) {
+/* Processes with a lower pid are left out. */
+static bool snapshot_take(struct snapshot *snapshot, pid_t lowest) {
   *snapshot = (struct snapshot){0};
   DIR *folder = opendir("/proc");
   if (!folder) return false;
@@ -155,7 +157,8 @@ static bool snapshot_take(struct snapshot *snapshot) {
   while (whole && (errno = 0, entry = readdir(folder))) {
     struct process process;
     if (!isdigit((unsigned char)entry->d_name[0])) continue;
-    if (process_read((pid_t)strtol(entry->d_name, NULL, 10), &process)) whole = snapshot_add(snapshot, &process);
+    const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+    if (pid >= lowest && process_read(pid, &process)) whole = snapshot_add(snapshot, &process);
   }
   if (errno != 0) whole = false;
   closedir(folder);
@@ -182,9 +185,9 @@ struct search {
   size_t *way;                 /* room for the processes from one up to its first ancestor */
 };
 
-static bool search_begin(struct search *search) {
+static bool search_begin(struct search *search, pid_t lowest) {
   *search = (struct search){0};
-  if (!snapshot_take(&search->snapshot)) return false;
+  if (!snapshot_take(&search->snapshot, lowest)) return false;
   const size_t count = search->snapshot.count + 1;
   search->membership = calloc(count, sizeof *search->membership);
   search->way = calloc(count, sizeof *search->way);
@@ -233,8 +236,9 @@ static void leave_out(struct search *search, pid_t pid) {
 }
 
 static bool is_below(const struct search *search, size_t index, pid_t ancestor) {
-  for (size_t at = parent_of(search, index), steps = 0; at < search->snapshot.count && steps < search->snapshot.count; steps += 1) {
-    if (search->snapshot.all[at].pid == ancestor) return true;
+  /* By the number of the parent, because the ancestor itself may have been left out of the snapshot. */
+  for (size_t at = index, steps = 0; at < search->snapshot.count && steps < search->snapshot.count; steps += 1) {
+    if (search->snapshot.all[at].parent == ancestor) return true;
     at = parent_of(search, at);
   }
   return false;
@@ -338,10 +342,41 @@ static ssize_t take_members(struct search *search, struct process **found) {
   return (ssize_t)members;
 }
 
+/* Whether /proc is the kernel's own: in some containers another program makes this file up, and is seconds behind. */
+static bool kernel_tells(int loadavg) {
+  struct stat file, folder;
+  return fstat(loadavg, &file) == 0 && stat("/proc/self", &folder) == 0 && file.st_dev == folder.st_dev;
+}
+
+/* The pid that was given last, or 0. */
+static pid_t newest_pid(void) {
+  char text[256];
+  const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t length = kernel_tells(file) ? read(file, text, sizeof text - 1) : -1;
+  close(file);
+  text[length > 0 ? length : 0] = '\0';
+  const char *last = strrchr(text, ' ');
+  return last ? (pid_t)strtol(last, NULL, 10) : 0;
+}
+
+/* More processes and threads than this are not started in a millisecond; so pids last at least for some time. */
+static const uint64_t pids_per_ms = 100;
+
+/* No process of the run has a lower pid: pids rise from the leader's on as long as they have not begun anew since. That spares reading
+   about most of the other processes. */
+static pid_t lowest_of(const struct tree_key *key) {
+  static uint64_t most;
+  char text[32];
+  if (most == 0 && read_file("/proc/sys/kernel/pid_max", text, sizeof text) > 0) most = strtoull(text, NULL, 10);
+  const struct process leader = {.start = key->start};
+  return newest_pid() >= key->leader && process_age_ms(&leader) < most / pids_per_ms ? key->leader : 0;
+}
+
 ssize_t tree_find(const struct tree_key *key, pid_t supervisor, struct process **found) {
   struct search search;
   *found = NULL;
-  if (!search_begin(&search)) {
+  if (!search_begin(&search, lowest_of(key))) {
     search_end(&search);
     return -1;
   }
@@ -480,7 +515,7 @@ static ssize_t find_descendants(const void *unused, pid_t ancestor, struct proce
   (void)unused;
   struct search search;
   *found = NULL;
-  if (!search_begin(&search)) {
+  if (!search_begin(&search, 0)) {
     search_end(&search);
     return -1;
   }

@@ -523,6 +523,26 @@ static void tree_really_reused_pid(void) {
   exit(NOT_HERE);
 }
 
+/* The kernel begins anew with low pids; here it is told to. */
+static void tree_lower_pid(void) {
+  become_subreaper();
+  for (int tries = 0; tries < 100; tries += 1) {
+    const struct started started = start_script("read line; setsid env -i sleep 1001 & echo $!; exec sleep 1000", true, some_tag);
+    const struct tree_key key = key_of(&started);
+    /* It must be far enough, because others start processes meanwhile. */
+    const pid_t lower = started.pid - 3000;
+    if (lower <= 300 || !ask_for_pid(lower)) exit(NOT_HERE);
+    CHECK(write(started.in, "go\n", 3) == 3);
+    const pid_t child = (pid_t)atol(read_until(started.out, "\n"));
+    if (child < started.pid) await_sleeps(&key, 2, 2);
+    kill_tree(&key);
+    reap_all();
+    close_ends(&started);
+    if (child < started.pid) return;
+  }
+  exit(NOT_HERE);
+}
+
 static void tree_group_without_leader(void) {
   become_subreaper();
   /* Clears its environment and stays in the group; without a tag, only the group tells. */
@@ -809,6 +829,7 @@ static const struct {
     {"tree-mark-in-large-environment", tree_mark_in_large_environment},
     {"tree-reused-pid", tree_reused_pid},
     {"tree-really-reused-pid", tree_really_reused_pid},
+    {"tree-lower-pid", tree_lower_pid},
     {"tree-group-without-leader", tree_group_without_leader},
     {"tree-stopped", tree_stopped},
     {"tree-cleanup-is-spared", tree_cleanup_is_spared},
