@@ -30,10 +30,16 @@ static enum place_result check_folder(const char *path) {
   return PLACE_OURS;
 }
 
-/* The file of the lock is never removed by us. Where somebody else did, a lock on the old one excludes nobody. */
+enum { LOCK_PATH = sizeof ((struct place *)0)->address.sun_path + sizeof ".lock" };
+
+static void name_lock(const struct place *place, char path[LOCK_PATH]) {
+  snprintf(path, LOCK_PATH, "%s.lock", place->address.sun_path);
+}
+
+/* A lock on a file that was removed meanwhile, by the one who left or by somebody who tidied up, excludes nobody. */
 static enum place_result take_lock(struct place *place) {
-  char path[sizeof place->address.sun_path + sizeof ".lock"];
-  snprintf(path, sizeof path, "%s.lock", place->address.sun_path);
+  char path[LOCK_PATH];
+  name_lock(place, path);
   for (int try = 0; try < LOCK_TRIES; try += 1) {
     struct stat open_one, named;
     place->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -82,6 +88,11 @@ void place_leave(struct place *place) {
   const char *path = place->address.sun_path;
   if (place->door < 0) return;
   if (lstat(path, &found) == 0 && found.st_ino == place->inode && found.st_dev == place->device) unlink(path);
+  /* While it is held, and only if it is the one that is held: then nobody relies on it. */
+  char lock_path[LOCK_PATH];
+  name_lock(place, lock_path);
+  struct stat lock;
+  if (fstat(place->lock, &lock) == 0 && lstat(lock_path, &found) == 0 && found.st_ino == lock.st_ino && found.st_dev == lock.st_dev) unlink(lock_path);
   close(place->door);
   place->door = -1;
 }

@@ -17,7 +17,7 @@ enum place_result { PLACE_OURS, PLACE_TAKEN, PLACE_REFUSED };
 
 /* PLACE_REFUSED has said why on standard error. */
 enum place_result place_take(struct place *place, const char *path);
-/* Removes the socket if it is still ours. */
+/* Removes the socket and the file of the lock if they are still ours. The lock is held on until the end. */
 void place_leave(struct place *place);
 
 #endif

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -194,6 +194,14 @@ describe.runIf(program.kind === 'found')('connecting', () => {
     process.kill(first.supervisor.pid, 'SIGKILL')
     const second = await open()
     expect([second.path, second.supervisor.pid === first.supervisor.pid]).toEqual([first.path, false])
+  })
+
+  it('finds a folder as if nobody had been there when the supervisor has ended', async () => {
+    const first = await open()
+    expect(readdirSync(dirname(first.path)).length).toBeGreaterThan(0)
+    await endSupervisor(first.supervisor)
+    expect(readdirSync(dirname(first.path))).toEqual([])
+    expect((await open()).supervisor.pid).not.toBe(first.supervisor.pid)
   })
 
   it('does not wait for long where the socket of a supervisor was removed', async () => {
