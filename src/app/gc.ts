@@ -70,7 +70,8 @@ async function removeRuns(context: AppContext, ids: readonly string[]): Promise<
 }
 
 const keptOf = (totals: StreamTotals): number => totals.bytes - totals.droppedBytes
-const sizeOf = (record: RunRecord): number => keptOf(record.stdout) + keptOf(record.stderr) + overheadBytes
+/** Beside the log of a run on a terminal is the text on it, which is about as large. */
+const sizeOf = (record: RunRecord): number => keptOf(record.stdout) * (record.pty ? 2 : 1) + keptOf(record.stderr) + overheadBytes
 
 /** Collects when that was not done for a day; failures wait for the next time. */
 export async function collectWhenDue(context: AppContext): Promise<void> {
