@@ -43,6 +43,8 @@ export function createExecutions(context: AppContext, places: Places): Execution
   const beginning = new Set<Promise<ActiveRun>>()
   /** Runs that nobody waits for. */
   const unattended = new WeakSet<ActiveRun>()
+  /** Places whose warnings were given. */
+  const warned = new WeakSet<Place>()
   /** Runs of this process that ended by themselves and left processes behind, which end with it. */
   const leaving = new Map<string, ProcessIdentity | null>()
   let closed = false
@@ -89,7 +91,7 @@ export function createExecutions(context: AppContext, places: Places): Execution
     const place = await places.current()
     if (prepared.pty && place.kind === 'plain') throw failure('supervisor_needed', { what: 'a pseudo-terminal', why: place.why })
     const first = firstRecord(context, id, prepared, input.purpose, holderAt(place))
-    const warnings = [...context.home.warnings, ...(place.kind === 'plain' ? place.warnings : []), ...(await context.records.begin(first))]
+    const warnings = [...context.home.warnings, ...warningsOf(place), ...(await context.records.begin(first))]
     const folder = context.records.folder(id)
     try {
       noteSecrets(folder, prepared.secrets)
@@ -111,6 +113,13 @@ export function createExecutions(context: AppContext, places: Places): Execution
 
   const holderAt = (place: Place): Holder => (place.kind === 'supervised' ? holderOf(place.session, context.machine.self) : context.machine.self)
 
+  /** That a supervisor cannot be used is said once. */
+  function warningsOf(place: Place): readonly string[] {
+    if (place.kind === 'supervised' || warned.has(place)) return []
+    warned.add(place)
+    return place.warnings
+  }
+
   async function hold(place: Place, beginning: Beginning): Promise<ActiveRun> {
     if (place.kind === 'plain') return holdPlain(context, place.session, beginning)
     // A supervisor keeps a run in its folder and nowhere else; a command runs also where there is no room for one.
@@ -123,7 +132,7 @@ export function createExecutions(context: AppContext, places: Places): Execution
       const next = await places.current()
       if (next.kind === 'plain' && beginning.prepared.pty) throw error
       const first = { ...beginning.first, holder: holderAt(next) }
-      const warnings = [...beginning.warnings, ...(next.kind === 'plain' ? next.warnings : []), ...(await context.records.replace(first))]
+      const warnings = [...beginning.warnings, ...warningsOf(next), ...(await context.records.replace(first))]
       const again = { ...beginning, first, warnings }
       return next.kind === 'plain' ? holdPlain(context, next.session, again) : holdSupervised(context, places, next.session, again)
     }

@@ -5,7 +5,6 @@ import { pause, systemClock } from '../engine/clock.ts'
 import { readChunks } from '../engine/log-reader.ts'
 import type { Call, LiveOutput } from './api.ts'
 import { aliveCheckMs, awaitEnd, type HeldRuns, pollMs } from './following.ts'
-import { attachTo } from './places.ts'
 import { piecesOf } from './reading.ts'
 
 /** How often somebody who follows output hears that there is more. */
@@ -48,7 +47,7 @@ export async function followLogs(
 /** Says when there is something new to read; undefined where nobody tells. The logs are what is read. */
 async function listenForNews(held: HeldRuns, record: RunRecord): Promise<{ next(): Promise<void>; stop(): void } | undefined> {
   if (record.state !== 'running' || record.holder.socket === undefined) return undefined
-  const run = await attachTo(held.places, record, { kind: 'tail', everyMs: followEveryMs })
+  const run = await held.places.attach(record, { kind: 'tail', everyMs: followEveryMs })
   if (run === undefined || run === 'unreachable') return undefined
   let isOver = false
   let wake = (): void => {}

@@ -7,7 +7,7 @@ import { bounded, totalsNow } from '../engine/contact.ts'
 import { measureLog } from '../engine/log-reader.ts'
 import type { AppContext } from './context.ts'
 import { orphanGraceMs } from './hold-supervised.ts'
-import { attachTo, type Places } from './places.ts'
+import type { Places } from './places.ts'
 import { readRecord, withEnd } from './run-folder.ts'
 
 /**
@@ -52,7 +52,7 @@ export async function awaitEnd(held: HeldRuns, record: RunRecord, waitMs: number
 
 /** Waits by its supervisor's word. Undefined where that cannot be had: then there is no knowing but to look again. */
 async function awaitSupervised(held: HeldRuns, record: RunRecord, ms: number, signal: AbortSignal | undefined): Promise<RunRecord | undefined> {
-  const run = await attachTo(held.places, record, { kind: 'nothing' })
+  const run = await held.places.attach(record, { kind: 'nothing' })
   if (run === 'unreachable') return undefined
   if (!run) return lookLong(held, record, ms, signal)
   try {
@@ -119,7 +119,7 @@ export async function settleAbandoned(held: HeldRuns, record: RunRecord): Promis
 async function neverBegan({ context, places }: HeldRuns, record: RunRecord): Promise<boolean> {
   const { starter } = record.holder
   if (record.process || !starter || context.machine.isAlive(starter)) return false
-  const run = await attachTo(places, record, { kind: 'nothing' })
+  const run = await places.attach(record, { kind: 'nothing' })
   if (run === 'unreachable') return false
   run?.release()
   return run === undefined
@@ -153,7 +153,7 @@ export async function measured(held: HeldRuns, record: RunRecord): Promise<RunRe
 }
 
 async function statusOf(held: HeldRuns, record: RunRecord): Promise<RunStatus | undefined> {
-  const run = await attachTo(held.places, record, { kind: 'nothing' })
+  const run = await held.places.attach(record, { kind: 'nothing' })
   if (run === undefined || run === 'unreachable') return undefined
   const status = await bounded(run.status(), systemClock)
   run.release()

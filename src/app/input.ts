@@ -4,7 +4,6 @@ import type { InputRequest, InputResult } from './api.ts'
 import type { OpenInlet } from './context.ts'
 import type { Executions } from './execution.ts'
 import { type HeldRuns, settleAbandoned } from './following.ts'
-import { attachTo } from './places.ts'
 
 /** Writes to a run that goes on, an empty text only to see whether that may be done: over its supervisor, or directly where this process holds it. */
 export async function writeInput(held: HeldRuns, executions: Executions, input: InputRequest): Promise<InputResult> {
@@ -30,7 +29,7 @@ export async function writeInput(held: HeldRuns, executions: Executions, input: 
 
 /** What is typed has nothing to do with it: a run that takes no input may have a terminal. */
 async function resize({ places }: HeldRuns, record: RunRecord, { rows, columns }: NonNullable<InputRequest['size']>): Promise<InputResult> {
-  const run = record.pty ? await attachTo(places, record, { kind: 'nothing' }) : undefined
+  const run = record.pty ? await places.attach(record, { kind: 'nothing' }) : undefined
   if (run === undefined || run === 'unreachable') return { id: record.id, state: record.state, bytes: 0, open: false }
   try {
     await run.resize(rows, columns)
@@ -48,7 +47,7 @@ function bytesOf({ text = '', enter }: InputRequest): Uint8Array {
 async function reach({ places }: HeldRuns, record: RunRecord): Promise<{ inlet: OpenInlet; letGo: () => void }> {
   const { id, holder } = record
   if (holder.socket === undefined) throw failure('input_elsewhere', { run: id, pid: holder.pid })
-  const run = await attachTo(places, record, { kind: 'nothing' })
+  const run = await places.attach(record, { kind: 'nothing' })
   if (run === 'unreachable') throw failure('supervisor_unavailable', { why: `nobody answers at ${holder.socket}` })
   if (!run) throw failure('input_over', { run: id })
   return {

@@ -1,6 +1,6 @@
 import { monotonicMs } from '../core/monotonic.ts'
 import type { Holder, ProcessIdentity, RunRecord } from '../core/run.ts'
-import type { SupervisedRun, SupervisedSession } from '../core/supervised.ts'
+import type { Listening, SupervisedRun, SupervisedSession } from '../core/supervised.ts'
 import { systemClock } from '../engine/clock.ts'
 import { inTime } from '../engine/contact.ts'
 import type { AppContext, Place } from './context.ts'
@@ -13,18 +13,26 @@ export interface Places {
   plain(why: string): Promise<Place>
   /** A connection to the very supervisor that holds a run; undefined where it does not answer any more, or there is none. */
   supervisorOf(holder: Holder): Promise<SupervisedSession | undefined>
+  /**
+   * A run as its supervisor tells of it; undefined where that does not hold it any more, or is gone. `unreachable` where it does not
+   * answer right now.
+   */
+  attach(record: RunRecord, listen: Listening): Promise<SupervisedRun | 'unreachable' | undefined>
   /** Lets go of all connections; runs go on, except those that are bound to them. */
   close(): Promise<void>
 }
 
 /** Where a supervisor could not be used, it is tried again after this time. */
 const retryAfterMs = 30_000
+/** One that is there and did not answer is left alone for this time, so that not every question has to wait for it. */
+const deafMs = 3_000
 
 export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainSession' | 'reachSupervisor'>): Places {
   let opened: Promise<Place> | undefined
   let retryAt = Number.POSITIVE_INFINITY
   let plainSession: ReturnType<AppContext['openPlainSession']> | undefined
   const reached = new Map<string, Promise<SupervisedSession | undefined>>()
+  const deafUntil = new Map<string, number>()
   const closing: Promise<void>[] = []
 
   async function open(): Promise<Place> {
@@ -52,11 +60,20 @@ export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainS
   async function connect(socket: string): Promise<SupervisedSession | undefined> {
     const own = await opened?.catch(() => undefined)
     if (own?.kind === 'supervised' && own.session.handle === socket && own.session.open) return own.session
-    const known = await reached.get(socket)?.catch(() => undefined)
+    const before = reached.get(socket)
+    const known = await before?.catch(() => undefined)
     if (known?.open) return known
+    const meanwhile = reached.get(socket)
+    if (meanwhile !== before) return meanwhile
     const connecting = context.reachSupervisor(socket)
     reached.set(socket, connecting)
     return connecting
+  }
+
+  async function supervisorOf(holder: Holder): Promise<SupervisedSession | undefined> {
+    if (holder.socket === undefined) return undefined
+    const session = await connect(holder.socket)
+    return session && isSame(session.supervisor, holder) ? session : undefined
   }
 
   return {
@@ -65,10 +82,19 @@ export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainS
       plainSession ??= context.openPlainSession()
       return { kind: 'plain', session: await plainSession, why, warnings: [] }
     },
-    async supervisorOf(holder) {
+    supervisorOf,
+    async attach({ id, holder }, listen) {
       if (holder.socket === undefined) return undefined
-      const session = await connect(holder.socket)
-      return session && isSame(session.supervisor, holder) ? session : undefined
+      if ((deafUntil.get(holder.socket) ?? 0) > monotonicMs()) return 'unreachable'
+      try {
+        return await inTime(
+          supervisorOf(holder).then((session) => session?.attach(id, listen)),
+          systemClock,
+        )
+      } catch {
+        deafUntil.set(holder.socket, monotonicMs() + deafMs)
+        return 'unreachable'
+      }
     },
     async close() {
       const places = [opened, plainSession?.then((session) => ({ session })), ...[...reached.values()].map(async (session) => ({ session: await session }))]
@@ -79,20 +105,3 @@ export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainS
 }
 
 const isSame = (a: ProcessIdentity, b: ProcessIdentity): boolean => a.pid === b.pid && a.startTime === b.startTime
-
-/**
- * A run as its supervisor tells of it; undefined where that does not hold it any more, or is gone. Where it cannot be reached right
- * now, that is `unreachable`.
- */
-export async function attachTo(
-  places: Places,
-  record: RunRecord,
-  listen: Parameters<SupervisedSession['attach']>[1],
-): Promise<SupervisedRun | 'unreachable' | undefined> {
-  try {
-    const session = await places.supervisorOf(record.holder)
-    return await (session && inTime(session.attach(record.id, listen), systemClock))
-  } catch {
-    return 'unreachable'
-  }
-}

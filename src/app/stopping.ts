@@ -5,7 +5,6 @@ import { systemClock } from '../engine/clock.ts'
 import { bounded } from '../engine/contact.ts'
 import type { Call, StopSignal } from './api.ts'
 import { awaitEnd, endWithin, type HeldRuns, recordMs, settleAbandoned, told } from './following.ts'
-import { attachTo } from './places.ts'
 import { leftBehind } from './run-folder.ts'
 
 /** Ending runs that this process did not begin, or let go of. */
@@ -35,7 +34,7 @@ function stopPlain(held: HeldRuns, record: RunRecord, signal: StopSignal, call: 
 
 /** The supervisor goes by the grace of the run, which nobody else knows, and ends it for certain. */
 async function stopSupervised(held: HeldRuns, record: RunRecord, signal: StopSignal, call: Call): Promise<RunRecord> {
-  const run = await attachTo(held.places, record, { kind: 'nothing' })
+  const run = await held.places.attach(record, { kind: 'nothing' })
   if (run === undefined || run === 'unreachable') return awaitEnd(held, record, recordMs, call.signal)
   try {
     run.stop({ signal }).catch(() => {})
