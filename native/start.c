@@ -59,11 +59,31 @@ IN_CHILD __attribute__((noreturn)) static void give_up(struct plan *plan, enum s
   _exit(127);
 }
 
-/* An ignored signal would stay ignored in the program, also the real-time ones that libc keeps for itself. */
+/* Signals that are ignored here, also the real-time ones that libc keeps for itself. */
+static unsigned char ignored[SIGNALS];
+static size_t ignored_count;
+
+/* What this process ignores does not change once it starts commands, so it is looked up before the first. */
+static void find_ignored(void) {
+  static bool found;
+  if (found) return;
+  found = true;
+  struct {
+    void *handler;
+    unsigned long rest[7];
+  } action;
+  for (long number = 1; number <= SIGNALS; number += 1) {
+    memset(&action, 0, sizeof action);
+    if (syscall(SYS_rt_sigaction, number, NULL, &action, (long)KERNEL_MASK_BYTES) == 0 && action.handler == (void *)SIG_IGN)
+      ignored[ignored_count++] = (unsigned char)number;
+  }
+}
+
+/* An ignored signal would stay ignored in the program; the others are as the program wants them by the exec itself. */
 IN_CHILD static void reset_signals(void) {
   static const unsigned long all_default[8];
   static const unsigned char none[KERNEL_MASK_BYTES];
-  for (long number = 1; number <= SIGNALS; number += 1) syscall(SYS_rt_sigaction, number, all_default, NULL, (long)KERNEL_MASK_BYTES);
+  for (size_t at = 0; at < ignored_count; at += 1) syscall(SYS_rt_sigaction, (long)ignored[at], all_default, NULL, (long)KERNEL_MASK_BYTES);
   syscall(SYS_rt_sigprocmask, (long)SIG_SETMASK, none, NULL, (long)KERNEL_MASK_BYTES);
 }
 
@@ -288,6 +308,7 @@ bool start_command(const struct start_request *request, struct started *started)
   int ours[3] = {-1, -1, -1};
   *started = (struct started){.pid = -1, .in = -1, .out = -1, .err = -1};
   bool done = false;
+  find_ignored();
   if (!plan_program(request, &plan)) {
     started->error = errno;
     started->stage = errno == ENOENT ? START_PROGRAM : START_PROCESS;
