@@ -7,7 +7,7 @@
 
 enum { MOST_BYTES_PER_FRAME = 64 * 1024, TAIL_BYTES = 64 * 1024, SERVE_BYTES = 128 * 1024 /* of each stream, per turn */ };
 /* Who is behind at the end, and gives nothing of its window back for so long, reads the rest in the logs. */
-static const int64_t patience_us = 500000;
+static const int64_t patience_us = 1000000;
 
 static uint64_t least(uint64_t one, uint64_t other) {
   return one < other ? one : other;

@@ -25,7 +25,7 @@ const everything = [18, 1] as const
 const open = [6, 2] as const
 const sh = (script: string): string[] => ['/bin/sh', '-c', script]
 let counter = 0
-const uniqueText = (): string => `supervisor-life-${process.pid}-${++counter}`
+const uniqueText = (): string => `supervisor-life-${process.pid}-${++counter}-`
 
 const kill = (pid: number, signal: NodeJS.Signals): void => void process.kill(pid, signal)
 
@@ -57,7 +57,7 @@ async function expectUnharmed(supervisor: BareSupervisor, controller: BareContro
 
 export function declareLifeTests(program: SupervisorProgram): void {
   const test = (title: string, args: readonly string[], body: (supervisor: BareSupervisor) => Promise<void>, ms = 30_000): void =>
-    it(
+    it.concurrent(
       title,
       async () => {
         await using supervisor = await openSupervisor(program, args)
@@ -254,7 +254,7 @@ export function declareLifeTests(program: SupervisorProgram): void {
     expect((await controller.ask(requests.ping)).type).toBe(answers.ok)
   })
 
-  it('a folder that others may enter is refused, and so are a link, a file and a path that is too long', async () => {
+  it.concurrent('a folder that others may enter is refused, and so are a link, a file and a path that is too long', async () => {
     await using world = openWorld()
     const refuse = async (socket: string): Promise<string> => {
       const child = spawn(program.path, ['--socket', socket], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...program.env } })
@@ -368,12 +368,15 @@ export function declareLifeTests(program: SupervisorProgram): void {
       [everything],
     )
     await until('all are there', () => controller.output('a').length > 0 && processesWith(text).length >= 3)
-    kill(await supervisor.innerPid(), 'SIGKILL')
+    const inner = await supervisor.innerPid()
+    // It gets to its work only when the next one serves already.
+    kill(supervisor.outerPid, 'SIGSTOP')
+    kill(inner, 'SIGKILL')
     await controller.closed
     const next = await supervisor.again()
     expect(next.said).toBe('ready')
-    // The old one still waits for those who ignore TERM.
     expect(processesWith(text).length).toBeGreaterThan(0)
+    kill(supervisor.outerPid, 'SIGCONT')
     using other = await supervisor.connect()
     expect(allOf(await other.ask(requests.runs), 1)).toEqual([])
     await supervisor.start(other, 'b', sh('echo next'), [everything])
@@ -406,7 +409,7 @@ export function declareLifeTests(program: SupervisorProgram): void {
     expect(pid).not.toBe(0)
   })
 
-  it('over standard input and output it serves one controller, and ends when the runs are over', async () => {
+  it.concurrent('over standard input and output it serves one controller, and ends when the runs are over', async () => {
     await using world = openWorld()
     mkdirSync(world.path('runs'))
     const [command = program.path, ...args] = [...(program.runner ?? []), program.path, '--stdio']
@@ -442,7 +445,7 @@ export function declareLifeTests(program: SupervisorProgram): void {
     expect(JSON.parse(readFileSync(world.path('runs', 'b', 'end.json'), 'utf8'))).toMatchObject({ exitCode: 0 })
   })
 
-  it('wrong arguments are refused, and its version is told', async () => {
+  it.concurrent('wrong arguments are refused, and its version is told', async () => {
     const say = async (...args: string[]): Promise<[number | null, string]> => {
       const child = spawn(program.path, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...program.env } })
       let text = ''

@@ -130,8 +130,9 @@ static int live(const struct options *options) {
     if (result == PLACE_TAKEN) return say("taken\n") ? 0 : 1;
     if (result == PLACE_REFUSED) return 1;
   }
+  if (!guardian_fork()) return complain("cannot begin");
   struct server *server = malloc(sizeof *server);
-  if (!server || !guardian_fork()) return complain("cannot begin");
+  if (!server) return complain("cannot begin");
   /* Also where the outer one could not leave the session of whoever started it. */
   setsid();
   int status = serve(server, options, place.door);

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { EndRecord } from '../../src/core/end-record.ts'
@@ -47,6 +47,8 @@ export interface BareController extends Disposable {
   /** What was told of a stream so far, by offset. */
   pieces(run: string, stream: 1 | 2): { readonly offset: number; readonly bytes: Buffer }[]
   output(run: string, stream?: 1 | 2): Buffer
+  /** From now on, answers each piece of output by giving its window back. */
+  giveBack(): void
   /** Stops and goes on reading. */
   pause(): void
   resume(): void
@@ -75,15 +77,25 @@ export function controllerOf(input: Readable, output: Writable, end: () => void)
     outputs.set(key, found)
     return found
   }
+  const takeOutput = (said: Said): void => {
+    const bytes = bytesOf(said, 4)
+    piecesOf(textOf(said, 1), numberOf(said, 2)).push({ offset: numberOf(said, 3), bytes })
+    if (!givesBack) return
+    self.tell(requests.ack, [
+      [1, textOf(said, 1)],
+      [2, bytes.length],
+    ])
+  }
   const waiting = new Set<() => void>()
   let lastTag = 0
+  let givesBack = false
   let isClosed = false
   const wake = (): void => {
     for (const look of [...waiting]) look()
   }
   const reader = new FrameReader((frame) => {
     const said = takeApart(frame)
-    if (said.type === answers.output) piecesOf(textOf(said, 1), numberOf(said, 2)).push({ offset: numberOf(said, 3), bytes: bytesOf(said, 4) })
+    if (said.type === answers.output) takeOutput(said)
     else heard.push(said)
     wake()
   })
@@ -130,6 +142,9 @@ export function controllerOf(input: Readable, output: Writable, end: () => void)
     },
     pieces: piecesOf,
     output: (run, stream = 1) => Buffer.concat(self.pieces(run, stream).map(({ bytes }) => bytes)),
+    giveBack() {
+      givesBack = true
+    },
     pause: () => void input.pause(),
     resume: () => void input.resume(),
     finish: () => void output.end(),
@@ -163,6 +178,8 @@ export interface BareSupervisor extends AsyncDisposable {
   /** One that said nothing yet. */
   dial(): Promise<BareController>
   folder(run: string): string
+  /** What the processes of a run carry. */
+  mark(run: string): string
   /** The fields of START for a run in a new folder. */
   terms(run: string, argv: readonly string[], terms?: Terms): Field[]
   start(controller: BareController, run: string, argv: readonly string[], terms?: Terms): Promise<Said>
@@ -220,10 +237,13 @@ export async function openSupervisor(program: SupervisorProgram, args: readonly 
     connect: greet,
     dial,
     folder,
+    mark: (run) => `${basename(world.folder)}-${run}`,
     terms(run, argv, terms = []) {
       mkdirSync(folder(run), { recursive: true, mode: 0o700 })
-      const environment = Object.entries({ ...world.env, HOLDFAST_RUN: run }).map(([name, value]) => [3, `${name}=${value}`] as const)
-      return [[1, run], ...argv.map((argument) => [2, argument] as const), ...environment, [4, world.root], [5, folder(run)], ...terms]
+      // Others use the same ids at the same time: a mark of theirs must not be taken for ours.
+      const mark = self.mark(run)
+      const environment = Object.entries({ ...world.env, HOLDFAST_RUN: mark }).map(([name, value]) => [3, `${name}=${value}`] as const)
+      return [[1, run], ...argv.map((argument) => [2, argument] as const), ...environment, [4, world.root], [5, folder(run)], [22, mark], ...terms]
     },
     start: (controller, run, argv, terms) => controller.ask(requests.start, self.terms(run, argv, terms)),
     file: (run, name) => (existsSync(join(folder(run), name)) ? readFileSync(join(folder(run), name)) : Buffer.alloc(0)),
