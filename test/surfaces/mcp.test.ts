@@ -8,12 +8,14 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RunResult } from '../../src/app/api.ts'
 import { endSupervisors } from '../support/end-supervisors.ts'
-import { isSupervised, plainEnv } from '../support/modes.ts'
+import { isSupervised, plainEnv, whyPlain } from '../support/modes.ts'
 
 const server = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const cases = fileURLToPath(new URL('../../../shared/cases/', import.meta.url))
 const withCases = existsSync(cases)
 if (!withCases) console.warn(`tests of failures that others had are skipped: ${cases} is not there`)
+
+if (!isSupervised) console.warn(`a test of runs that outlive their server is skipped: ${whyPlain}`)
 
 /** What a client grants a server that it no longer talks to. */
 const goneWithinMs = 5_000

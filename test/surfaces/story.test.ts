@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { toHoldfastError } from '../../src/core/errors.ts'
 import type { ExecInput, InputRequest, Note, OutputInput, RunResult } from '../../src/index.ts'
 import { openPlace, type Place, program, until } from '../cases/place.ts'
-import { isSupervised } from '../support/modes.ts'
+import { isSupervised, whyPlain } from '../support/modes.ts'
 
 /** One operation of the story, as data. `run` and `note` name earlier steps; each surface puts the ids in. */
 type Step = { readonly name: string } & (
@@ -20,6 +20,8 @@ type Step = { readonly name: string } & (
   | { readonly do: 'note-remove'; readonly note: string }
   | { readonly do: 'snapshot'; readonly context: string }
 )
+
+if (!isSupervised) console.warn(`the story is told without terminals and input: ${whyPlain}`)
 
 /** What only a supervisor can do: see to a terminal, and let others write to a run. */
 const supervised: readonly Step[] = [
