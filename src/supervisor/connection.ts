@@ -96,9 +96,7 @@ export class Connection {
       reject(unsent(this.#over))
       return 0
     }
-    do this.#tag = (this.#tag + 1) >>> 0 || 1
-    while (this.#waiting.has(this.#tag))
-    const tag = this.#tag
+    const tag = this.#nextTag()
     exchange.write(this.#writer, tag)
     if (!this.#writer.end()) {
       reject(exchange.tooLarge?.() ?? failure('supervisor_refused', { request: exchange.request, answer: 'too_large', why: '' }))
@@ -117,9 +115,9 @@ export class Connection {
   }
 
   /** Sends a request whose answer nobody needs. Without effect where contact is lost. */
-  tell(write: (writer: FrameWriter) => unknown): void {
+  tell(write: (writer: FrameWriter, tag: number) => unknown): void {
     if (this.#over) return
-    write(this.#writer)
+    write(this.#writer, this.#nextTag())
     if (!this.#writer.end()) return
     this.#due.push(0)
     this.#flushSoon()
@@ -150,6 +148,13 @@ export class Connection {
       })
       this.#socket.destroySoon()
     })
+  }
+
+  /** Never 0: what carries that is no answer. */
+  #nextTag(): number {
+    do this.#tag = (this.#tag + 1) >>> 0 || 1
+    while (this.#waiting.has(this.#tag))
+    return this.#tag
   }
 
   #flushSoon(): void {

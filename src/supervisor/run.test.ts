@@ -293,3 +293,13 @@ it('the tree is listed without the first process, whatever the names are', async
     { pid: 17, name: 'another' },
   ])
 })
+
+it('a listener that is refused what it did not wait for is not why contact is lost later', async () => {
+  await using scene = await openRun((asked) => asked.say(answers.error, [[1, 'no_such_run']]))
+  const other = new Run({ id: 'b', process: { pid: 18, startTime: 'boot:18' }, connection: scene.connection })
+  scene.run.release()
+  const line = await scene.line()
+  const ended = other.ended.catch((error: unknown) => toHoldfastError(error).details)
+  line.hangUp()
+  expect(await ended).toEqual({ reason: 'supervisor_lost', why: 'it closed the connection' })
+})

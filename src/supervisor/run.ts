@@ -126,7 +126,7 @@ export class Run implements SupervisedRun, RunListener {
   release(): void {
     if (this.#record || this.#loss) return
     this.#listening.unlisten(this)
-    this.#listening.tell((writer) => writer.begin(requests.unwatch, 0).text(1, this.id))
+    this.#listening.tell((writer, tag) => writer.begin(requests.unwatch, tag).text(1, this.id))
     this.onLost(failure('supervisor_lost', { why: `nobody listens to run ${this.id} any more` }))
   }
 
@@ -160,7 +160,7 @@ export class Run implements SupervisedRun, RunListener {
     if (this.#takenBytes < windowBytes / 2 || this.#record || this.#loss) return
     const taken = this.#takenBytes
     this.#takenBytes = 0
-    this.#listening.tell((writer) => writer.begin(requests.ack, 0).text(1, this.id).number(2, taken))
+    this.#listening.tell((writer, tag) => writer.begin(requests.ack, tag).text(1, this.id).number(2, taken))
   }
 
   #afterWrites(step: () => Promise<void>): Promise<void> {
