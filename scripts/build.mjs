@@ -167,7 +167,8 @@ function makeCodeCache() {
   const run = (args, env) =>
     spawnSync(process.execPath, [join(dist, 'cli.js'), ...args], {
       cwd: place,
-      env: { PATH: process.env.PATH, HOME: place, ...env },
+      // A supervisor would wait for further commands long after this place is gone.
+      env: { PATH: process.env.PATH, HOME: place, HOLDFAST_SUPERVISOR: 'never', ...env },
       stdio: 'ignore',
       timeout: 20_000,
     })
