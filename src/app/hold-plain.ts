@@ -6,7 +6,7 @@ import type { RunRecord } from '../core/run.ts'
 import { type Execution, execute } from '../engine/execute.ts'
 import { type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
-import { type Beginning, createCancel, endedRecord, isPinned, noteEnd, type Prepared } from './holding.ts'
+import { type Beginning, createCancel, endedRecord, noteEnd, type Prepared } from './holding.ts'
 import { type RunFolder, readRecord } from './run-folder.ts'
 
 /** A run in plain mode: this process writes its logs, judges its limits and records its end. */
@@ -67,7 +67,7 @@ async function finish(
   const record: RunRecord = {
     ...endedRecord(begun, end, prepared.masker, noteEnd(context, folder, prepared, end)),
     endedAt: context.now().toISOString(),
-    pinned: isPinned(folder),
+    pinned: context.records.isPinned(begun),
   }
   const warnings = await context.records.replace(record)
   // As long as the record does not say what is missing in a log, the files do.

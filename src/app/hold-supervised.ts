@@ -6,7 +6,7 @@ import type { SupervisedSession } from '../core/supervised.ts'
 import { measureLog } from '../engine/log-reader.ts'
 import { type Supervised, type Supervision, supervise } from '../engine/supervised.ts'
 import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
-import { type Beginning, createCancel, endedRecord, isPinned, noteEnd } from './holding.ts'
+import { type Beginning, createCancel, endedRecord, noteEnd } from './holding.ts'
 import type { Places } from './places.ts'
 import { prepareText } from './screen-text.ts'
 
@@ -64,7 +64,7 @@ async function finish(context: AppContext, supervision: Supervision, begun: RunR
   const record: RunRecord = {
     ...endedRecord(begun, settled, prepared.masker, notes),
     endedAt: settled.endedAt ?? null,
-    pinned: isPinned(folder),
+    pinned: context.records.isPinned(begun),
   }
   // The end record says it all, as a rule; it may be missing where the disk is full.
   const isWritten = settled.isRecorded && notes.length === 0 && existsSync(folder.end)

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { ExecutionPlan, ResolvedCommand } from '../core/command.ts'
 import { toHoldfastError } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
@@ -89,14 +88,5 @@ export function endedRecord(begun: RunRecord, end: Executed, masker: Masker, not
     leftovers: end.leftovers.map(({ pid, name }) => ({ pid, name: masker.mask(name) })),
     warnings: [...begun.warnings, ...end.notes.map((note) => masker.mask(note)), ...notes],
     ...(end.usage ? { usage: end.usage } : {}),
-  }
-}
-
-/** Somebody may have pinned a run while it went on. */
-export function isPinned(folder: RunFolder): boolean {
-  try {
-    return (JSON.parse(readFileSync(folder.record, 'utf8')) as Partial<RunRecord>).pinned === true
-  } catch {
-    return false
   }
 }

@@ -65,8 +65,8 @@ export function openJournal(folder: string, self: ProcessIdentity): Journal {
 
   function note(line: string): boolean {
     try {
-      // The home may have been removed, and made again, since.
-      if (descriptor !== undefined && fstatSync(descriptor).nlink === 0) {
+      // The home may have been removed, and made again, since. Of lines that come close together the first one finds it out.
+      if (descriptor !== undefined && lines === 0 && fstatSync(descriptor).nlink === 0) {
         closeSync(descriptor)
         descriptor = undefined
       }

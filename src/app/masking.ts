@@ -23,13 +23,33 @@ export function createMasking(options: { secrets: readonly string[]; patterns: r
     const masker = createMasker({ ...options, secrets })
     return options.patterns.length === 0 ? masker : inTime(masker)
   }
-  const general = make(options.secrets)
+  const general = remembering(make(options.secrets))
   const withSecrets = (secrets: readonly string[]): Masker => (secrets.length === 0 ? general : make([...options.secrets, ...secrets]))
   return {
     secrets: options.secrets,
     general,
     withSecrets,
     forRun: (folder) => (existsSync(folder.masked) ? withSecrets(readMasked(folder)) : general),
+  }
+}
+
+/** What is short and was masked lately is not looked through again: the same folder and branch are named with every run. */
+const maxRemembered = 64
+const maxRememberedLength = 256
+
+function remembering(masker: Masker): Masker {
+  const known = new Map<string, string>()
+  return {
+    ...masker,
+    mask(text) {
+      if (text.length > maxRememberedLength) return masker.mask(text)
+      const before = known.get(text)
+      if (before !== undefined) return before
+      const masked = masker.mask(text)
+      if (known.size >= maxRemembered) known.clear()
+      known.set(text, masked)
+      return masked
+    },
   }
 }
 

@@ -213,6 +213,21 @@ describe('the index', () => {
   })
 })
 
+describe('a run that goes on', () => {
+  it('is known as pinned as soon as somebody pinned it, and not any more when that was taken back', async () => {
+    const records = open()
+    const begun = runRecord(a, { startedAt: new Date().toISOString() })
+    await records.begin(begun)
+    expect(records.isPinned(begun)).toBe(false)
+    const other = open()
+    await other.setPinned(await other.require(a), true)
+    expect(records.isPinned(begun)).toBe(true)
+    await other.setPinned(await other.require(a), false)
+    expect(records.isPinned(begun)).toBe(false)
+    expect(records.isPinned({ ...begun, id: b })).toBe(false)
+  })
+})
+
 describe('a run that begins', () => {
   it('never takes the folder of another one', async () => {
     const records = open()

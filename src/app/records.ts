@@ -1,4 +1,4 @@
-import { cpSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure, messageOf, toHoldfastError } from '../core/errors.ts'
 import type { ProcessIdentity, RunRecord } from '../core/run.ts'
@@ -25,6 +25,8 @@ export interface Records {
   started(id: string, process: ProcessIdentity): void
   /** By id, unique prefix or `last`. Throws run_not_found or run_ambiguous. */
   require(reference: string): Promise<RunRecord>
+  /** Whether somebody has pinned a run since it began. */
+  isPinned(begun: RunRecord): boolean
   setPinned(record: RunRecord, pinned: boolean): Promise<{ record: RunRecord; warnings: readonly string[] }>
   list(filter: RunFilter): Promise<readonly RunRecord[]>
   candidates(tokens: readonly string[], filter: RunFilter): Promise<readonly RunRecord[]>
@@ -46,12 +48,17 @@ export interface Records {
 export type RecordsOptions = Omit<RunIndexOptions, 'folder' | 'allIds' | 'bringHome'>
 
 const maxPlaced = 1_000
+/** How long it counts that there is room for another run. */
+const roomMs = 20
+/** By then a first record is written, and nobody else has heard of the run. */
+const writingMs = 20
 
 export function openRecords(options: RecordsOptions): Records {
   const { home } = options
 
-  /** Runs that began here, in the home, where they stay: they need not be looked for. */
-  const placed = new Set<string>()
+  /** Runs that began here, in the home, where they stay: they need not be looked for. With the bytes of their first records. */
+  const placed = new Map<string, number>()
+  let roomAt = Number.NEGATIVE_INFINITY
 
   function folder(id: string): RunFolder {
     const at = runFolder(home.runs, id)
@@ -71,14 +78,15 @@ export function openRecords(options: RecordsOptions): Records {
       let made = false
       try {
         if (runs !== home.runs) makeSpare(runs)
-        checkRoom(runs)
-        if (runs !== home.runs || !ahead.take(at, recordText(record))) {
+        lookForRoom(runs)
+        const text = recordText(record)
+        if (runs !== home.runs || !ahead.take(at, text)) {
           makeRunFolder(at)
           made = true
-          createRecord(at, record)
+          createRecord(at, text)
         }
         if (placed.size >= maxPlaced) placed.clear()
-        if (runs === home.runs) placed.add(record.id)
+        if (runs === home.runs) placed.set(record.id, Buffer.byteLength(text))
         return why === undefined ? [] : [`${home.path} cannot be written to (${why}); the run is kept in ${at.path}`]
       } catch (error) {
         why ??= messageOf(error)
@@ -86,6 +94,21 @@ export function openRecords(options: RecordsOptions): Records {
       }
     }
     return [`the run cannot be kept: ${why}`]
+  }
+
+  /** In a burst of short runs not for each. */
+  function lookForRoom(runs: string): void {
+    if (runs === home.runs && options.now() - roomAt < roomMs) return
+    checkRoom(runs)
+    if (runs === home.runs) roomAt = options.now()
+  }
+
+  /** A first record that nobody has replaced is told by its size and its age, without reading it. */
+  function isPinned(begun: RunRecord): boolean {
+    const at = folder(begun.id)
+    const found = statSync(at.record, { throwIfNoEntry: false })
+    if (found && found.size === placed.get(begun.id) && found.ctimeMs < Date.parse(begun.startedAt) + writingMs) return false
+    return readRecord(at, begun.id)?.pinned === true
   }
 
   /** Moves runs that were kept elsewhere to where they belong; what cannot be moved yet is found where it is. */
@@ -163,6 +186,7 @@ export function openRecords(options: RecordsOptions): Records {
       if (!record) throw failure('run_not_found', { run: reference })
       return record
     },
+    isPinned,
     async setPinned(record, pinned) {
       const changed = { ...record, pinned }
       const warnings = await end(changed, false)

@@ -62,8 +62,8 @@ export function makeRunFolder(folder: RunFolder): void {
  * The first record of a run, in a folder that was just made. A part of it is all that can be left by whoever is killed here, and of a
  * run that has not begun.
  */
-export function createRecord(folder: RunFolder, record: RunRecord): void {
-  writeFileSync(folder.record, recordText(record), { mode: 0o600, flag: 'wx' })
+export function createRecord(folder: RunFolder, text: string): void {
+  writeFileSync(folder.record, text, { mode: 0o600, flag: 'wx' })
 }
 
 export const recordText = (record: RunRecord): string => `${JSON.stringify(record)}\n`
