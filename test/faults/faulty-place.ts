@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -126,13 +126,13 @@ export function openFaultyPlace(holdfast: FaultyHoldfast, random: Random): Fault
   const usualLines = random.int(5, 40)
   const width = random.int(1, 300)
   const command = (kind: StepsKind, lines = usualLines): string[] => ['bash', steps, shared, kind, String(lines), String(width)]
-  const children: number[] = []
+  const children: ChildProcess[] = []
 
   function begin(args: readonly string[], fault: ControllerFault | undefined): Controller {
     const env = fault ? { ...world.env, HOLDFAST_TEST_FAULT: JSON.stringify({ count: 1, ...fault, hit: world.path('controller-hit') }) } : world.env
     const child = spawn(process.execPath, [...(fault ? ['--import', hook] : []), ...args], { cwd: world.root, env, stdio: 'pipe' })
     const pid = child.pid as number
-    children.push(pid)
+    children.push(child)
     let stdout = ''
     let stderr = ''
     child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -226,10 +226,12 @@ export function openFaultyPlace(holdfast: FaultyHoldfast, random: Random): Fault
     firstProcess: (run) => JSON.parse(readOr(join(runsFolder, run, 'process.json'), '{}').toString()).pid ?? 0,
     async [Symbol.asyncDispose]() {
       closeSync(gate)
-      for (const pid of children) end(pid)
-      for (const { pid } of supervisors()) end(pid)
-      for (const { pid } of livingIn(world.folder)) end(pid)
-      await until('all processes of the place are over', () => livingIn(world.folder).length === 0, 5_000)
+      for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      // Only after a test that failed is anything there; what its supervisor leaves comes to light after the supervisor.
+      for (let left = livingIn(world.folder), round = 0; left.length > 0 && round < 100; left = livingIn(world.folder), round += 1) {
+        for (const { pid } of left) end(pid)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
       await world[Symbol.asyncDispose]()
     },
   }
@@ -253,21 +255,30 @@ function linkOf(path: string): string {
 
 const isSupervisor = (pid: number): boolean => linkOf(`/proc/${pid}/exe`).endsWith(`/${faultySupervisor}`)
 
+export const isAlive = ({ pid }: Living): boolean => parentOf(pid) !== undefined
+
+/** Undefined where it is dead, also where nobody waited for it. */
+function parentOf(pid: number): number | undefined {
+  const stat = readOr(`/proc/${pid}/stat`).toString('latin1')
+  const [state = '', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return state === '' || state === 'Z' || state === 'X' ? undefined : Number(parent)
+}
+
 /** Living processes that have to do with the folder: by their environment, their own folder or what they have open. */
 function livingIn(folder: string): Living[] {
   const within = (path: string): boolean => path.startsWith(`${folder}/`) || path === folder
   return readdirSync('/proc').flatMap((name) => {
     const pid = Number(name)
     if (!(pid > 0) || pid === process.pid) return []
-    const stat = readOr(`/proc/${pid}/stat`).toString()
-    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    if (state === undefined || state === '' || state === 'Z' || state === 'X') return []
+    const parent = parentOf(pid)
+    if (parent === undefined) return []
     const isOurs =
       readOr(`/proc/${pid}/environ`).includes(`${folder}/`) ||
       ['exe', 'cwd'].some((name) => within(linkOf(`/proc/${pid}/${name}`))) ||
       openFiles(pid).some(within)
     if (!isOurs) return []
-    return [{ pid, parent: Number(parent), command: readOr(`/proc/${pid}/cmdline`).toString().replaceAll('\0', ' ').trim() || stat.slice(0, 40) }]
+    const command = readOr(`/proc/${pid}/cmdline`).toString().replaceAll('\0', ' ').trim()
+    return [{ pid, parent, command: command || readOr(`/proc/${pid}/comm`).toString().trim() }]
   })
 }
 

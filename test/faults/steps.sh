@@ -60,7 +60,8 @@ case $kind in
     while read -r word; do say "read-$word"; done
     exit 7 ;;
   nested)
-    # The printing is done by the child of a child.
-    bash -c 'echo $$ >"$0/middle"; bash "$@"; exit $?' "$folder" "${BASH_SOURCE[0]}" "$folder" plain "$lines" "$width"
+    # The printing is done by the child of a child. What a shell says itself of a child that was killed is thrown away.
+    exec 6>&2 2>/dev/null
+    bash -c 'echo $$ >"$0/middle"; bash "$@" 2>&6 6>&-; exit $?' "$folder" "${BASH_SOURCE[0]}" "$folder" plain "$lines" "$width"
     exit $? ;;
 esac

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { findPieces } from '../../src/engine/log-reader.ts'
 import type { RunResult, StreamName } from '../../src/index.ts'
 import { until } from '../cases/place.ts'
-import { boundMs, type Ended, type FaultyPlace, type FreshLook, idleMs } from './faulty-place.ts'
+import { boundMs, type Ended, type FaultyPlace, type FreshLook, idleMs, isAlive, type Living } from './faulty-place.ts'
 
 /** What a record may say of a run. */
 export type Truth =
@@ -94,8 +94,15 @@ export async function expectNothingLeft(place: FaultyPlace): Promise<void> {
   // An empty file says nothing; the next one who begins a run clears it away.
   const names = existsSync(pending) ? readdirSync(pending) : []
   expect(names.filter((name) => statSync(`${pending}/${name}`).size > 0)).toEqual([])
-  await until('no process is left', () => place.processes().length === 0, boundMs).catch(() => expect(place.processes()).toEqual([]))
+  await expectGone(() => place.processes())
   // An outer and an inner one.
   expect(place.supervisors().length).toBeLessThanOrEqual(2)
-  await until('the supervisor has ended', () => place.supervisors().length === 0, idleMs + boundMs).catch(() => expect(place.supervisors()).toEqual([]))
+  await expectGone(() => place.supervisors())
+}
+
+/** Looks through all processes before and after, and in between, which costs far less, at those that were found. */
+async function expectGone(find: () => readonly Living[]): Promise<void> {
+  const found = find()
+  await until('they have ended', () => !found.some(isAlive), idleMs + boundMs).catch(() => {})
+  expect(find()).toEqual([])
 }
