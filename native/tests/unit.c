@@ -19,7 +19,9 @@
 #include "../tree.h"
 
 enum { NOT_HERE = 77, PATIENCE_MS = 20000 };
-static const uint64_t some_tag = (UINT64_C(1) << 62) + 4711;
+/* Of this program alone, because others of its kind may run meanwhile. */
+static uint64_t some_tag;
+static char mark[32], mark_variable[64] = "HOLDFAST_RUN=outer/";
 
 #define CHECK(condition)                                                                    \
   do {                                                                                      \
@@ -29,7 +31,7 @@ static const uint64_t some_tag = (UINT64_C(1) << 62) + 4711;
     }                                                                                       \
   } while (0)
 
-static char *plain_environment[] = {(char *)"PATH=/usr/local/bin:/usr/bin:/bin", (char *)"HOLDFAST_RUN=outer/mark-1", NULL};
+static char *plain_environment[] = {(char *)"PATH=/usr/local/bin:/usr/bin:/bin", mark_variable, NULL};
 static char root_folder[] = "/";
 
 /* Starts `sh -c SCRIPT`. */
@@ -42,7 +44,7 @@ static struct started start_script(const char *script, bool wants_input, uint64_
 }
 
 static struct tree_key key_of(const struct started *started) {
-  return (struct tree_key){.leader = started->pid, .start = started->start, .tag = some_tag, .mark = "mark-1"};
+  return (struct tree_key){.leader = started->pid, .start = started->start, .tag = some_tag, .mark = mark};
 }
 
 /* Everything that comes until the other side closes, or until it contains the word. */
@@ -222,8 +224,9 @@ static void start_given_state(void) {
   const struct started started = start_script("umask; pwd; grep realtime.timeout /proc/self/limits; env", false, some_tag);
   const char *text = read_until(started.out, NULL);
   CHECK(strncmp(text, "0027\n/\n", 7) == 0);
-  CHECK(strstr(text, "4611686018427392615"));
-  CHECK(strstr(text, "HOLDFAST_RUN=outer/mark-1\n") && !strstr(text, "HOME="));
+  char number[32];
+  snprintf(number, sizeof number, " %llu ", (unsigned long long)some_tag);
+  CHECK(strstr(text, number) && strstr(text, mark_variable) && !strstr(text, "HOME="));
   CHECK(umask(0077) == 0077);
   wait_for(started.pid);
 }
@@ -429,13 +432,15 @@ static void tree_by_mark_alone(void) {
   wait_for(started.pid);
   struct tree_key key = key_of(&started);
   CHECK(contains(&key, escaped));
-  const char *others[] = {"mark", "mark-", "mark-11", "ark-1", "outer/mark-1", "HOLDFAST_RUN", "", NULL};
+  char longer[64], both[64];
+  snprintf(longer, sizeof longer, "%s1", mark);
+  snprintf(both, sizeof both, "outer/%s", mark);
+  const char *others[] = {"mark", "mark-", longer, mark + 1, both, "HOLDFAST_RUN", "", NULL};
   for (const char **other = others; *other; other += 1) {
     key.mark = *other;
     CHECK(!contains(&key, escaped));
   }
-  key.mark = "outer";
-  CHECK(contains(&key, escaped));
+  key.mark = mark;
   CHECK(tree_signal(&key, getpid(), SIGKILL, false) == 1);
   reap_all();
 }
@@ -450,15 +455,21 @@ static void tree_mark_in_large_environment(void) {
     envp[at] = large[at];
   }
   envp[200] = (char *)"XHOLDFAST_RUN=nothing";
-  envp[201] = (char *)"HOLDFAST_RUN=a/b/mark-1/c";
+  char variable[96];
+  snprintf(variable, sizeof variable, "HOLDFAST_RUN=a/b/%s/c", mark);
+  envp[201] = variable;
   envp[202] = NULL;
   char *argv[] = {(char *)"/bin/sleep", (char *)"1000", NULL};
   const struct start_request request = {.argv = argv, .envp = envp, .cwd = root_folder};
   struct started started;
   CHECK(start_command(&request, &started));
   /* Any other process as leader, so that only the mark tells. */
-  const struct tree_key key = {.leader = 1, .start = started.start, .mark = "mark-1"};
-  CHECK(contains(&key, started.pid));
+  const struct tree_key key = {.leader = 1, .start = started.start, .mark = mark};
+  /* A new program has its environment a moment later than the parent goes on. */
+  for (int tries = 0; !contains(&key, started.pid); tries += 1) {
+    CHECK(tries < PATIENCE_MS / 2);
+    nap();
+  }
   const struct tree_key other = {.leader = 1, .start = started.start, .mark = "nothing"};
   CHECK(!contains(&other, started.pid));
   CHECK(kill(started.pid, SIGKILL) == 0);
@@ -782,7 +793,7 @@ static void tree_random(void) {
     /* The pipe is closed by the exec, so its end comes when each is a sleep or over. */
     for (char byte; read(told[0], &byte, 1) == 1;) living += 1;
     close(told[0]);
-    const struct tree_key key = {.leader = leader, .start = process.start, .tag = some_tag + seed, .mark = "mark-1"};
+    const struct tree_key key = {.leader = leader, .start = process.start, .tag = some_tag + seed, .mark = mark};
     await_found(&key, living);
     CHECK(living > 0 && tree_signal(&key, getpid(), SIGKILL, true) == living);
     reap_all();
@@ -858,6 +869,9 @@ static void too_late(int number) {
 }
 
 int main(int count, char **arguments) {
+  some_tag = (UINT64_C(1) << 62) + (uint64_t)getpid() * 1000;
+  snprintf(mark, sizeof mark, "mark-%ld", (long)getpid());
+  strcat(mark_variable, mark);
   for (size_t at = 0; at < sizeof cases / sizeof *cases; at += 1) {
     if (count == 1) puts(cases[at].name);
     if (count != 2 || strcmp(arguments[1], cases[at].name) != 0) continue;
