@@ -31,7 +31,7 @@ it('without a supervisor for the platform or the processor, it is said what is m
   const search = place(world.root)
   expect(why({ ...search, platform: 'darwin' })).toBe('the supervisor is for Linux, and this is darwin')
   expect(why({ ...search, arch: 'riscv64' })).toBe(`there is no holdfast-supervisor-linux-riscv64 in ${join(world.root, 'native')}`)
-  expect(why({ ...search, folders: [world.path('nowhere'), world.path('elsewhere')] })).toBe(`there is no ${name} in ${world.path('nowhere')}`)
+  expect(why({ ...search, folders: [world.path('nowhere'), world.path('elsewhere')] })).toBe(`there is no ${name}`)
 })
 
 it('a file that may not be executed is no supervisor', async () => {

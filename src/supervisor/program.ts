@@ -18,7 +18,10 @@ export function findSupervisor({ folders, platform, arch }: SupervisorSearch = o
   if (platform !== 'linux') return missing(`the supervisor is for Linux, and this is ${platform}`)
   const name = `holdfast-supervisor-linux-${arch}`
   const folder = folders.find((candidate) => existsSync(join(candidate, name)))
-  if (folder === undefined) return missing(`there is no ${name} in ${folders.find((candidate) => existsSync(candidate)) ?? folders[0]}`)
+  if (folder === undefined) {
+    const place = folders.find((candidate) => existsSync(candidate))
+    return missing(`there is no ${name}${place === undefined ? '' : ` in ${place}`}`)
+  }
   const path = join(folder, name)
   try {
     if (!statSync(path).isFile()) return missing(`${path} is not a file`)
