@@ -730,7 +730,7 @@ static void tree_descendants(void) {
 }
 
 static void tree_ages(void) {
-  const struct started started = start_script("echo; sleep 1000", false, 0);
+  const struct started started = start_script("echo; exec sleep 1000", false, 0);
   struct process process;
   char text[40], boot[64] = "";
   CHECK(process_read(started.pid, &process));
