@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,8 +15,22 @@
 #include "timers.h"
 #include "tree.h"
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+/* Where a kernel cannot close them all at once, so many are closed one by one. */
+enum { MOST_DESCRIPTORS = 65536 };
 static const int64_t polite_us = 2000000, forceful_us = 2000000, kill_again_us = 100000;
 static const long poll_ns = 10000000;
+
+void close_from(int first) {
+  if (syscall(SYS_close_range, (long)first, (long)UINT_MAX, 0L) == 0) return;
+  struct rlimit limit = {.rlim_cur = MOST_DESCRIPTORS};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  int end = limit.rlim_cur < MOST_DESCRIPTORS ? (int)limit.rlim_cur : MOST_DESCRIPTORS;
+  for (int fd = first; fd < end; fd += 1) close(fd);
+}
 
 void silence(const int *descriptors, size_t count) {
   int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -71,7 +88,7 @@ __attribute__((noreturn)) static void guard(pid_t inner) {
   static const int standard[] = {0, 1, 2};
   silence(standard, 3);
   /* The lock is among them: the next supervisor need not wait for what is done here. */
-  close_range(3, ~0U, 0);
+  close_from(3);
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);

@@ -9,6 +9,9 @@
    waits for have to be blocked, and are in both. */
 bool guardian_fork(void);
 
+/* Closes all descriptors from this one on. */
+void close_from(int first);
+
 /* Points the descriptors at /dev/null. */
 void silence(const int *descriptors, size_t count);
 

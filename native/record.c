@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "errno-name.h"
 #include "fault.h"
 
 enum { MOST_UNSAVED = 256, RECENT_BYTES = 8192 };
@@ -125,8 +127,7 @@ static void put_failures(FILE *out, const struct log *const logs[2]) {
   for (int at = 0; at < 2; at += 1) {
     int error = log_failure(logs[at]);
     if (error == 0) continue;
-    const char *name = strerrorname_np(error);
-    fprintf(out, "%s{\"stream\":\"%s\",\"errno\":\"%s\"}", separator, names[at], name ? name : "EIO");
+    fprintf(out, "%s{\"stream\":\"%s\",\"errno\":\"%s\"}", separator, names[at], errno_name(error));
     separator = ",";
   }
   fputc(']', out);
@@ -186,12 +187,23 @@ static bool write_whole(int file, const char *text, size_t length) {
   return true;
 }
 
+/* The text and a line feed. Nearly always it is one call. */
+static bool write_line(int file, const char *text) {
+  size_t length = strlen(text);
+  const struct iovec parts[] = {{(char *)(uintptr_t)text, length}, {(char *)(uintptr_t)"\n", 1}};
+  ssize_t written = writev(file, parts, 2);
+  if (written == (ssize_t)length + 1) return true;
+  size_t done = written > 0 ? (size_t)written : 0;
+  if (done > length) done = length;
+  return write_whole(file, text + done, length - done) && write_whole(file, "\n", 1);
+}
+
 bool record_write(int folder, const char *name, const char *text) {
   char sibling[64];
   snprintf(sibling, sizeof sibling, "%s.new", name);
   int file = openat(folder, sibling, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return false;
-  bool whole = write_whole(file, text, strlen(text)) && write_whole(file, "\n", 1);
+  bool whole = write_line(file, text);
   int error = errno;
   close(file);
   FAULT(name[0] == 'e' ? "end-drafted" : "process-drafted", 0);

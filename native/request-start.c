@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "errno-name.h"
 #include "fault.h"
 #include "requests.h"
 
@@ -114,12 +115,11 @@ static void take_terms(struct request *request, struct texts *texts, const char 
 }
 
 static void answer_failed(const struct request *request, const char *id, const struct run_refusal *refusal) {
-  const char *name = strerrorname_np(refusal->error);
   struct outbox *outbox = controller_answer(request->controller, ANSWER_FAILED, request->frame->tag);
   frame_add_text(outbox, 1, id);
   frame_add_text(outbox, 2, refusal->stage);
   frame_add_number(outbox, 3, (uint64_t)refusal->error);
-  frame_add_text(outbox, 4, name ? name : "EIO");
+  frame_add_text(outbox, 4, errno_name(refusal->error));
   controller_send(request->controller);
 }
 

@@ -12,7 +12,7 @@
 #include "fault.h"
 #include "listener.h"
 
-enum { LARGE_PIPE = 1024 * 1024, USUAL_PIPE = 65536, FULL_READS = 4 };
+enum { LARGE_PIPE = 1024 * 1024, USUAL_PIPE = 65536, FULL_READS = 4, SEARCHES_PER_PRUNE = 4 };
 static const int64_t order_flush_us = 100000;
 
 /* ---- the table ---- */
@@ -116,20 +116,34 @@ void runs_free_forgotten(struct server *server) {
   }
 }
 
-void runs_prune(struct server *server) {
-  for (struct run *run = server->runs, *next; run; run = next) {
-    next = run->next;
-    struct process *found = NULL;
-    if (!run->kept || run->ladder.active) continue;
-    if (run_processes(run, &found) == 0) run_forget(run);
-    free(found);
-  }
-}
-
 /* ---- its processes ---- */
 
 ssize_t run_processes(const struct run *run, struct process **found) {
   return tree_find(&run->key, run->server->self, found);
+}
+
+/* What was left behind may have left something behind itself: only a search tells that nothing lives, and it is not made for many
+   at once. */
+static bool leftovers_live(const struct run *run, int *searches) {
+  for (size_t at = 0; at < run->record.leftover_count; at += 1) {
+    const struct leftover *leftover = &run->record.leftovers[at];
+    struct process process;
+    if (process_read(leftover->pid, &process) && process.start == leftover->start && process.state != 'Z') return true;
+  }
+  struct process *found = NULL;
+  if (*searches <= 0) return true;
+  *searches -= 1;
+  bool live = run_processes(run, &found) != 0;
+  free(found);
+  return live;
+}
+
+void runs_prune(struct server *server) {
+  int searches = SEARCHES_PER_PRUNE;
+  for (struct run *run = server->runs, *next; run; run = next) {
+    next = run->next;
+    if (run->kept && !run->ladder.active && !leftovers_live(run, &searches)) run_forget(run);
+  }
 }
 
 ssize_t run_survivors(const struct run *run, struct process **found) {
@@ -350,6 +364,11 @@ enum run_failure run_start(struct server *server, const struct run_terms *terms,
     *refusal = (struct run_refusal){"folder", errno};
     return RUN_NOT_STARTED;
   }
+  if (!server_can_spare(server, folder)) {
+    close(folder);
+    *refusal = (struct run_refusal){"pipes", EMFILE};
+    return RUN_NOT_STARTED;
+  }
   struct run *run = run_make(server, terms, folder);
   if (!run) return RUN_NO_MEMORY;
   set_terms(run, terms);
@@ -364,6 +383,8 @@ enum run_failure run_start(struct server *server, const struct run_terms *terms,
     return RUN_NOT_STARTED;
   }
   FAULT("child-started", 0);
+  /* Milliseconds have passed; limits count from now on. */
+  server->now_us = clock_us();
   begin(run, &with_tag, &command, began_us);
   record_process(run->folder, run->key.leader, run->key.start);
   *started = run;

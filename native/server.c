@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "fault.h"
 #include "run.h"
 
-enum { MOST_EVENTS = 64 };
+enum { MOST_EVENTS = 64, USUAL_DESCRIPTORS = 1024, MOST_SPARED = 64, LOGS_OF_A_RUN = 3 /* both streams, and their order */ };
 static const int64_t second_us = 1000000, hundred_years_ms = INT64_C(3155760000000);
 
 bool server_watch(struct server *server, struct source *source, uint32_t events) {
@@ -98,12 +99,18 @@ void server_stop(struct server *server) {
 
 /* ---- connections ---- */
 
+bool server_can_spare(const struct server *server, int fd) {
+  /* For the tails of logs, and for looking at processes. */
+  size_t others = server->descriptors / 4 < MOST_SPARED ? server->descriptors / 4 : MOST_SPARED;
+  return (size_t)fd + server->held_count * LOGS_OF_A_RUN + others < server->descriptors;
+}
+
 /* Only its own user may speak to a supervisor, and root, which could do everything anyway. */
 static const char *refuse_peer(const struct server *server, int fd) {
   struct ucred peer;
   socklen_t length = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 || (peer.uid != geteuid() && peer.uid != 0)) return "unauthenticated";
-  return server->controller_count >= MOST_CONTROLLERS ? "exhausted" : NULL;
+  return server->controller_count >= MOST_CONTROLLERS || !server_can_spare(server, fd) ? "exhausted" : NULL;
 }
 
 /* Without a free descriptor the connection would wait, and wake the loop, for ever. */
@@ -195,6 +202,9 @@ bool server_open(struct server *server, int door, int64_t idle_us) {
   server->self = getpid();
   server->now_us = clock_us();
   server->idle_us = idle_us;
+  struct rlimit limit = {.rlim_cur = USUAL_DESCRIPTORS};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  server->descriptors = limit.rlim_cur < INT_MAX ? (size_t)limit.rlim_cur : INT_MAX;
   server->door = (struct source){.fd = door, .ready = door_ready};
   server->retry.due = retry_due;
   server->idle.due = idle_due;

@@ -36,6 +36,7 @@ struct server {
   int64_t now_us;
   struct timers timers;
   struct source signals, door;
+  size_t descriptors;        /* that this process may have */
   int spare;                 /* given up to accept and refuse where no descriptor is left */
   struct children children;
 
@@ -73,6 +74,8 @@ void server_close(struct server *server);
 bool server_watch(struct server *server, struct source *source, uint32_t events);
 bool server_rewatch(struct server *server, struct source *source, uint32_t events);
 void server_unwatch(struct server *server, struct source *source);
+/* False where a descriptor with this number leaves too few to those who will need some: what runs has yet to open its logs. */
+bool server_can_spare(const struct server *server, int fd);
 /* Sets the timer so that it is due in the next turn of the loop, which does not wait. */
 void server_soon(struct server *server, struct timer *timer);
 void server_after(struct server *server, struct timer *timer, int64_t us);

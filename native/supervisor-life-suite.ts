@@ -12,6 +12,7 @@ import {
   numberOf,
   openSupervisor,
   processesWith,
+  type Said,
   type SupervisorProgram,
   textOf,
   until,
@@ -56,15 +57,11 @@ async function expectUnharmed(supervisor: BareSupervisor, controller: BareContro
 }
 
 export function declareLifeTests(program: SupervisorProgram): void {
-  const test = (title: string, args: readonly string[], body: (supervisor: BareSupervisor) => Promise<void>, ms = 30_000): void =>
-    it.concurrent(
-      title,
-      async () => {
-        await using supervisor = await openSupervisor(program, args)
-        await body(supervisor)
-      },
-      ms,
-    )
+  const test = (title: string, args: readonly string[], body: (supervisor: BareSupervisor) => Promise<void>, by: SupervisorProgram = program): void =>
+    it.concurrent(title, async () => {
+      await using supervisor = await openSupervisor(by, args)
+      await body(supervisor)
+    }, 60_000)
 
   test('what is wrong within a frame is answered, and the connection goes on', [], async (supervisor) => {
     using controller = await supervisor.connect()
@@ -190,61 +187,80 @@ export function declareLifeTests(program: SupervisorProgram): void {
     expect(allOf(await watcher.ask(requests.runs), 1)).toEqual([])
   })
 
-  test(
-    'random bytes and damaged frames end no command',
-    [],
-    async (supervisor) => {
-      const seed = Number(process.env.HOLDFAST_SEED ?? Date.now() % 1_000_000)
-      const numbers = random(seed)
-      using controller = await supervisor.connect()
-      await supervisor.start(controller, 'kept', ['/bin/cat'], [everything, open])
-      // Whatever is damaged names another run than the one that has to be unharmed, and asks for nothing that ends the supervisor.
-      const kinds = Object.values(requests).filter((type) => type !== requests.quit)
-      for (let round = 0; round < 150; round += 1) {
-        using other = await supervisor.connect()
-        const frames: Buffer[] = []
-        for (let count = numbers.int(1, 6); count > 0; count -= 1) {
-          const fields = Array.from({ length: numbers.int(0, 6) }, () => {
-            const key = numbers.int(0, 24)
-            if (key === 1) return [1, 'fuzz'] as const
-            return [
-              key,
-              numbers.int(0, 2) === 0 ? numbers.int(0, 100) : Buffer.from(Array.from({ length: numbers.int(0, 40) }, () => numbers.int(0, 255))),
-            ] as const
-          })
-          const frame = buildFrame(kinds[numbers.int(0, kinds.length - 1)] as number, [[1, 'fuzz'], ...fields], numbers.int(0, 9))
-          for (let damage = numbers.int(0, 2); damage > 0; damage -= 1) frame[numbers.int(0, frame.length - 1)] = numbers.int(0, 255)
-          // A damaged type must not become QUIT, nor a damaged id the one of the kept run.
-          if (frame[4] === requests.quit) frame[4] = requests.ping
-          frames.push(frame.subarray(0, numbers.int(0, 9) === 0 ? numbers.int(0, frame.length) : frame.length))
-        }
-        other.say(Buffer.concat(frames))
-        await Promise.race([other.closed, other.hear('anything', () => true), new Promise((resolve) => setTimeout(resolve, 5))]).catch(() => {})
+  test('random bytes and damaged frames end no command', [], async (supervisor) => {
+    const seed = Number(process.env.HOLDFAST_SEED ?? Date.now() % 1_000_000)
+    const numbers = random(seed)
+    using controller = await supervisor.connect()
+    await supervisor.start(controller, 'kept', ['/bin/cat'], [everything, open])
+    // Whatever is damaged names another run than the one that has to be unharmed, and asks for nothing that ends the supervisor.
+    const kinds = Object.values(requests).filter((type) => type !== requests.quit)
+    for (let round = 0; round < 150; round += 1) {
+      using other = await supervisor.connect()
+      const frames: Buffer[] = []
+      for (let count = numbers.int(1, 6); count > 0; count -= 1) {
+        const fields = Array.from({ length: numbers.int(0, 6) }, () => {
+          const key = numbers.int(0, 24)
+          if (key === 1) return [1, 'fuzz'] as const
+          return [
+            key,
+            numbers.int(0, 2) === 0 ? numbers.int(0, 100) : Buffer.from(Array.from({ length: numbers.int(0, 40) }, () => numbers.int(0, 255))),
+          ] as const
+        })
+        const frame = buildFrame(kinds[numbers.int(0, kinds.length - 1)] as number, [[1, 'fuzz'], ...fields], numbers.int(0, 9))
+        for (let damage = numbers.int(0, 2); damage > 0; damage -= 1) frame[numbers.int(0, frame.length - 1)] = numbers.int(0, 255)
+        // A damaged type must not become QUIT, nor a damaged id the one of the kept run.
+        if (frame[4] === requests.quit) frame[4] = requests.ping
+        frames.push(frame.subarray(0, numbers.int(0, 9) === 0 ? numbers.int(0, frame.length) : frame.length))
       }
-      await expectUnharmed(supervisor, controller, 'kept').catch((error: unknown) => {
-        throw new Error(`HOLDFAST_SEED=${seed}`, { cause: error })
-      })
-    },
-    60_000,
-  )
+      other.say(Buffer.concat(frames))
+      await Promise.race([other.closed, other.hear('anything', () => true), new Promise((resolve) => setTimeout(resolve, 5))]).catch(() => {})
+    }
+    await expectUnharmed(supervisor, controller, 'kept').catch((error: unknown) => {
+      throw new Error(`HOLDFAST_SEED=${seed}`, { cause: error })
+    })
+  })
+
+  test('whoever never reads is closed once too much waits, and hinders nobody', [], async (supervisor) => {
+    using controller = await supervisor.connect()
+    const pid = await supervisor.innerPid()
+    await supervisor.start(controller, 'a', ['/bin/cat'], [everything, open])
+    const before = socketsOf(pid)
+    using deaf = await supervisor.connect()
+    deaf.pause()
+    const many = Buffer.concat(Array.from({ length: 20_000 }, () => header(0, 99)))
+    for (let at = 0; at < 60; at += 1) deaf.say(many)
+    await expectUnharmed(supervisor, controller, 'a')
+    await until('it was closed', () => socketsOf(pid) === before)
+    await expectUnharmed(supervisor, controller, 'a')
+  })
+
+  const poor = { ...program, runner: ['/bin/sh', '-c', 'ulimit -n 200; exec "$0" "$@"'] }
 
   test(
-    'whoever never reads is closed once too much waits, and hinders nobody',
+    'without descriptors to spare it starts nothing and takes no connection, and what runs keeps its logs',
     [],
     async (supervisor) => {
       using controller = await supervisor.connect()
       const pid = await supervisor.innerPid()
-      await supervisor.start(controller, 'a', ['/bin/cat'], [everything, open])
-      const before = socketsOf(pid)
-      using deaf = await supervisor.connect()
-      deaf.pause()
-      const many = Buffer.concat(Array.from({ length: 20_000 }, () => header(0, 99)))
-      for (let at = 0; at < 60; at += 1) deaf.say(many)
-      await expectUnharmed(supervisor, controller, 'a')
-      await until('it was closed', () => socketsOf(pid) === before)
-      await expectUnharmed(supervisor, controller, 'a')
+      const runs = Array.from({ length: 60 }, (_, at) => `run-${at}`)
+      const said = await Promise.all(runs.map((run) => supervisor.start(controller, run, sh('read x; echo out; echo err >&2'), [open])))
+      const started = runs.filter((_, at) => said[at]?.type === answers.started)
+      const refused = said.filter(({ type }) => type === answers.failed)
+      expect(started.length).toBeGreaterThan(10)
+      expect(started.length + refused.length).toBe(60)
+      for (const answer of refused) expect([textOf(answer, 2), textOf(answer, 4)]).toEqual(['pipes', 'EMFILE'])
+      const many = await Promise.all(Array.from({ length: 120 }, () => supervisor.dial()))
+      const last = await many.at(-1)?.hear('a refusal', ({ type }) => type === answers.error)
+      expect(textOf(last as Said, 1)).toBe('exhausted')
+      for (const run of started) controller.tell(requests.endInput, [[1, run]])
+      const whole = { exitCode: 0, failures: [], stdout: { bytes: 4 }, stderr: { bytes: 4 }, leftovers: [] }
+      for (const run of started) expect(await controller.ended(run)).toMatchObject(whole)
+      for (const each of many) each.close()
+      await until('there is room again', () => readdirSync(`/proc/${pid}/fd`).length < 20)
+      await supervisor.start(controller, 'again', ['/bin/true'])
+      expect(await controller.ended('again')).toMatchObject({ exitCode: 0 })
     },
-    60_000,
+    poor,
   )
 
   test('there is one supervisor at a socket', [], async (supervisor) => {

@@ -400,6 +400,17 @@ export function declareRunTests(program: SupervisorProgram): void {
     expect(processesWith(text)).toEqual([])
   })
 
+  test('a stop while the output of a command that has ended is still read ends what goes on, and its exit stays the cause', async (supervisor) => {
+    using controller = await supervisor.connect()
+    const text = uniqueText()
+    await supervisor.start(controller, 'a', sh(`(trap '' TERM; while :; do echo x; sleep 0.01; done; : ${text}) & exit 2`))
+    const deadline = performance.now() + 5_000
+    while (numberOf(await controller.ask(requests.status, [[1, 'a']]), 2) === 1 && performance.now() < deadline);
+    expect(numberOf(await controller.ask(requests.stop, stop('a', 15, 100)), 2)).toBe(0)
+    expect(await controller.ended('a')).toMatchObject({ exitCode: 2, cut: null, leftovers: [], confirmed: true, late: false })
+    expect(processesWith(text)).toEqual([])
+  })
+
   test('output that comes after the exit is part of the run as long as somebody is at work', async (supervisor) => {
     using controller = await supervisor.connect()
     await supervisor.start(controller, 'a', sh('(i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; echo late) & exit 0'))
@@ -620,6 +631,13 @@ export function declareRunTests(program: SupervisorProgram): void {
     controller.tell(requests.endInput, [[1, 'a']])
     const record = await controller.ended('a')
     expect(record).toMatchObject({ exitCode: 0, stderr: { bytes: 0 } })
+    expect(controller.output('a').toString()).toContain('over')
+  })
+
+  test('a pseudo-terminal without input is at its end at once', async (supervisor) => {
+    using controller = await supervisor.connect()
+    await supervisor.start(controller, 'a', sh('test -t 0 && cat; echo over'), [everything, [9, 24], [10, 80]])
+    expect(await controller.ended('a')).toMatchObject({ exitCode: 0 })
     expect(controller.output('a').toString()).toContain('over')
   })
 

@@ -64,7 +64,7 @@ static void tidy_descriptors(void) {
   int fd;
   do fd = open("/dev/null", O_RDWR);
   while (fd >= 0 && fd <= 2);
-  close_range(3, ~0U, 0);
+  close_from(3);
 }
 
 /* What looks for a text in the command lines or environments of others, to end them, does not find it here. */
