@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -344,6 +345,38 @@ static void start_no_descriptors_left(void) {
     }
   }
   CHECK(count_descriptors() == before);
+}
+
+static void touch(char *bytes, size_t length, size_t page) {
+  for (size_t at = 0; at < length; at += page) bytes[at] += 1;
+}
+
+static long count_faults(void) {
+  struct rusage usage;
+  CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+  return usage.ru_minflt;
+}
+
+/* Memory that a fork copies is write-protected by it: then each page that is written to afterwards is a fault. */
+static void start_copies_nothing(void) {
+  const size_t length = 256 * 1024 * 1024, page = (size_t)sysconf(_SC_PAGESIZE);
+  char *ballast = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(ballast != MAP_FAILED);
+  madvise(ballast, length, MADV_NOHUGEPAGE);
+  touch(ballast, length, page);
+  const struct started started = start_script("exit 0", true, 0);
+  const long before = count_faults();
+  touch(ballast, length, page);
+  CHECK(count_faults() - before < 1000);
+  wait_for(started.pid);
+  /* So it would be seen. */
+  const pid_t copy = fork();
+  CHECK(copy >= 0);
+  if (copy == 0) _exit(0);
+  const long forked = count_faults();
+  touch(ballast, length, page);
+  CHECK(count_faults() - forked > 10000);
+  wait_for(copy);
 }
 
 static void start_pty(void) {
@@ -832,6 +865,7 @@ static const struct {
     {"start-lookup", start_lookup},
     {"start-too-long", start_too_long},
     {"start-no-descriptors-left", start_no_descriptors_left},
+    {"start-copies-nothing", start_copies_nothing},
     {"start-pty", start_pty},
     {"start-many", start_many},
     {"tree-escapers", tree_escapers},
