@@ -65,11 +65,17 @@ export function createCancel(caller: AbortSignal | undefined): Canceling {
 }
 
 /** Looks which secrets the logs hold; what goes wrong is said. */
-export function noteEnd(context: AppContext, folder: RunFolder, { secrets }: Prepared, { stdout, stderr }: Pick<Executed, 'stdout' | 'stderr'>): string[] {
+export function noteEnd(
+  context: AppContext,
+  folder: RunFolder,
+  { secrets }: Prepared,
+  { stdout, stderr, leftovers }: Pick<Executed, 'stdout' | 'stderr' | 'leftovers'>,
+): string[] {
   // As a rule a command that printed nothing has nothing to hide.
   if (stdout.bytes === 0 && stderr.bytes === 0 && secrets.length === 0) return []
   try {
-    keepPrintedSecrets(folder, [...context.masking.secrets, ...secrets])
+    // What was left behind knows them, and may print them into the logs of a supervisor later.
+    keepPrintedSecrets(folder, [...context.masking.secrets, ...secrets], leftovers.length > 0 ? secrets : [])
     return []
   } catch (error) {
     return [`secrets in the output could not be noted: ${toHoldfastError(error).message}`]

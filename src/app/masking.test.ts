@@ -59,6 +59,12 @@ describe('keepPrintedSecrets', () => {
     expect(readFileSync(folder.masked, 'utf8')).toBe(JSON.stringify([printed]))
   })
 
+  it('keeps what may still come', () => {
+    writeFileSync(folder.stdout, `here is ${printed}`)
+    keepPrintedSecrets(folder, [printed, silent], [silent, printed])
+    expect(readFileSync(folder.masked, 'utf8')).toBe(JSON.stringify([printed, silent]))
+  })
+
   it('finds a secret across the border of the parts that are read', () => {
     for (let shift = 1; shift < printed.length; shift += 1) {
       writeFileSync(folder.stdout, 'x'.repeat(256 * 1024 - shift) + printed)

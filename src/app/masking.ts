@@ -87,15 +87,16 @@ const maxSearchedBytes = 144 * 1024 ** 2
 
 /**
  * Keeps of the secrets of a run those that occur in its logs, as they are printed or as they are shown. Of very long logs that is
- * not looked up: it would take longer than to print them.
+ * not looked up: it would take longer than to print them. `mayCome` may still be printed.
  */
-export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[]): void {
+export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[], mayCome: readonly string[] = []): void {
   // A stream without a byte has no log, and what comes behind its head is beside it.
   const logs = [folder.stdout, folder.stderr, folder.screen].filter((path) => existsSync(path)).map((path) => findPieces(path, undefined))
   const wanted = secrets.filter((secret) => secret.length >= minSecretLength)
   const bytes = logs.flat().reduce((sum, { length }) => sum + length, 0)
   const found = bytes > maxSearchedBytes ? [...new Set(wanted)] : findPrinted(logs, wanted)
-  if (found.length > 0) writeFileSync(folder.masked, JSON.stringify(found), { mode: 0o600 })
+  const kept = [...new Set([...found, ...mayCome])]
+  if (kept.length > 0) writeFileSync(folder.masked, JSON.stringify(kept), { mode: 0o600 })
   else if (secrets.length > 0 && existsSync(folder.masked)) rmSync(folder.masked, { force: true })
 }
 

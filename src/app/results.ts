@@ -35,8 +35,11 @@ export async function toResult(
 export function toResultNow(context: AppContext, record: RunRecord, budget: number | undefined, warnings: readonly string[] = [], held?: Held): RunResult {
   const folder = context.records.folder(record.id)
   const note = record.pty ? textOf(folder, record, 'stdout').note : null
-  const shown = { ...record, warnings: [...record.warnings, ...warnings, ...(note === null ? [] : [note])] }
-  const streams = digestStreams(folder, shown, held ?? { masker: context.masking.forRun(folder) })
+  const known = held ?? { masker: context.masking.forRun(folder) }
+  // An end record of the supervisor names processes as they are.
+  const leftovers = record.leftovers.map(({ pid, name }) => ({ pid, name: known.masker.mask(name) }))
+  const shown = { ...record, leftovers, warnings: [...record.warnings, ...warnings, ...(note === null ? [] : [note])] }
+  const streams = digestStreams(folder, shown, known)
   return {
     id: record.id,
     state: record.state,
@@ -45,7 +48,7 @@ export function toResultNow(context: AppContext, record: RunRecord, budget: numb
     stdout: toStream(folder, 'stdout', record.stdout),
     stderr: toStream(folder, 'stderr', record.stderr),
     digest: digestRun({ ...shown, limits: record.limits ?? null }, streams, { budget: roomFor(context, budget) }),
-    leftovers: record.leftovers,
+    leftovers,
     usage: record.usage ?? null,
     command: record.command,
     runtime: record.runtime,
