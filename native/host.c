@@ -15,13 +15,20 @@ static enum place_result refuse(const char *what, const char *why) {
   return PLACE_REFUSED;
 }
 
-/* Whoever may change the folder could put another socket there. */
-static enum place_result check_folder(const char *path) {
-  char folder[sizeof ((struct sockaddr_un *)0)->sun_path];
-  snprintf(folder, sizeof folder, "%s", path);
+enum { SOCKET_PATH = sizeof ((struct sockaddr_un *)0)->sun_path };
+
+/* The path of the socket is absolute. */
+static void name_folder(const char *path, char folder[SOCKET_PATH]) {
+  snprintf(folder, SOCKET_PATH, "%s", path);
   char *end = strrchr(folder, '/');
   if (end == folder) end += 1;
   *end = '\0';
+}
+
+/* Whoever may change the folder could put another socket there. */
+static enum place_result check_folder(const char *path) {
+  char folder[SOCKET_PATH];
+  name_folder(path, folder);
   struct stat found;
   if (lstat(folder, &found) != 0) return refuse(folder, strerror(errno));
   if (!S_ISDIR(found.st_mode)) return refuse(folder, "is no folder");
@@ -30,10 +37,15 @@ static enum place_result check_folder(const char *path) {
   return PLACE_OURS;
 }
 
-enum { LOCK_PATH = sizeof ((struct place *)0)->address.sun_path + sizeof ".lock" };
+enum { LOCK_PATH = SOCKET_PATH + sizeof ".lock" };
 
 static void name_lock(const struct place *place, char path[LOCK_PATH]) {
   snprintf(path, LOCK_PATH, "%s.lock", place->address.sun_path);
+}
+
+static bool is_named(const char *path, dev_t device, ino_t inode) {
+  struct stat found;
+  return lstat(path, &found) == 0 && found.st_ino == inode && found.st_dev == device;
 }
 
 /* A lock on a file that was removed meanwhile, by the one who left or by somebody who tidied up, excludes nobody. */
@@ -41,21 +53,42 @@ static enum place_result take_lock(struct place *place) {
   char path[LOCK_PATH];
   name_lock(place, path);
   for (int try = 0; try < LOCK_TRIES; try += 1) {
-    struct stat open_one, named;
-    place->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (place->lock < 0) return refuse(path, strerror(errno));
-    if (flock(place->lock, LOCK_EX | LOCK_NB) != 0) {
+    struct stat open_one;
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock < 0) return refuse(path, strerror(errno));
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
       int error = errno;
-      close(place->lock);
+      close(lock);
       return error == EWOULDBLOCK ? PLACE_TAKEN : refuse(path, strerror(error));
     }
-    if (fstat(place->lock, &open_one) == 0 && lstat(path, &named) == 0 && open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev)
+    if (fstat(lock, &open_one) == 0 && is_named(path, open_one.st_dev, open_one.st_ino)) {
+      if (place->lock >= 0) close(place->lock);
+      place->lock = lock;
       return PLACE_OURS;
-    close(place->lock);
+    }
+    close(lock);
   }
   return refuse(path, "is replaced again and again");
 }
 
+/* A socket that listens at the path, or -1. */
+static int make_door(struct place *place) {
+  struct stat found;
+  int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (door < 0) return -1;
+  bool listens = bind(door, (const struct sockaddr *)&place->address, sizeof place->address) == 0;
+  if (!listens || lstat(place->address.sun_path, &found) != 0 || listen(door, MOST_WAITING_CONNECTIONS) != 0) {
+    int error = errno;
+    close(door);
+    errno = error;
+    return -1;
+  }
+  place->device = found.st_dev;
+  place->inode = found.st_ino;
+  return door;
+}
+
+/* In the place of the door that there was. */
 static enum place_result open_door(struct place *place) {
   const char *path = place->address.sun_path;
   struct stat found;
@@ -64,12 +97,10 @@ static enum place_result open_door(struct place *place) {
     if (!S_ISSOCK(found.st_mode)) return refuse(path, "is there and is no socket");
     if (unlink(path) != 0) return refuse(path, strerror(errno));
   }
-  place->door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (place->door < 0) return refuse(path, strerror(errno));
-  if (bind(place->door, (const struct sockaddr *)&place->address, sizeof place->address) != 0) return refuse(path, strerror(errno));
-  if (lstat(path, &found) != 0 || listen(place->door, MOST_WAITING_CONNECTIONS) != 0) return refuse(path, strerror(errno));
-  place->device = found.st_dev;
-  place->inode = found.st_ino;
+  int door = make_door(place);
+  if (door < 0) return refuse(path, strerror(errno));
+  if (place->door >= 0) close(place->door);
+  place->door = door;
   return PLACE_OURS;
 }
 
@@ -83,16 +114,39 @@ enum place_result place_take(struct place *place, const char *path) {
   return result == PLACE_OURS ? open_door(place) : result;
 }
 
-void place_leave(struct place *place) {
-  struct stat found;
-  const char *path = place->address.sun_path;
-  if (place->door < 0) return;
-  if (lstat(path, &found) == 0 && found.st_ino == place->inode && found.st_dev == place->device) unlink(path);
-  /* While it is held, and only if it is the one that is held: then nobody relies on it. */
-  char lock_path[LOCK_PATH];
-  name_lock(place, lock_path);
+static bool lock_stands(const struct place *place) {
+  char path[LOCK_PATH];
   struct stat lock;
-  if (fstat(place->lock, &lock) == 0 && lstat(lock_path, &found) == 0 && found.st_ino == lock.st_ino && found.st_dev == lock.st_dev) unlink(lock_path);
+  name_lock(place, path);
+  return fstat(place->lock, &lock) == 0 && is_named(path, lock.st_dev, lock.st_ino);
+}
+
+static bool door_stands(const struct place *place) {
+  return is_named(place->address.sun_path, place->device, place->inode);
+}
+
+bool place_stands(const struct place *place) {
+  return door_stands(place) && lock_stands(place);
+}
+
+bool place_renew(struct place *place) {
+  const char *path = place->address.sun_path;
+  char folder[SOCKET_PATH];
+  name_folder(path, folder);
+  if (mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
+  if (check_folder(path) != PLACE_OURS) return false;
+  /* Without the lock, somebody else may serve there. */
+  if (!lock_stands(place) && take_lock(place) != PLACE_OURS) return false;
+  return door_stands(place) || open_door(place) == PLACE_OURS;
+}
+
+void place_leave(struct place *place) {
+  char lock_path[LOCK_PATH];
+  if (place->door < 0) return;
+  if (door_stands(place)) unlink(place->address.sun_path);
+  /* While it is held, and only if it is the one that is held: then nobody relies on it. */
+  name_lock(place, lock_path);
+  if (lock_stands(place)) unlink(lock_path);
   close(place->door);
   place->door = -1;
 }

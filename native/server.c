@@ -11,15 +11,19 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "controller.h"
 #include "fault.h"
+#include "host.h"
 #include "run.h"
 
 enum { MOST_EVENTS = 64, USUAL_DESCRIPTORS = 1024, MOST_SPARED = 64, LOGS_OF_A_RUN = 3 /* both streams, and their order */ };
 static const int64_t second_us = 1000000, hundred_years_ms = INT64_C(3155760000000);
+/* Whoever finds the place taken and nobody at the door waits for three seconds. */
+static const int64_t look_us = 2000000;
 
 bool server_watch(struct server *server, struct source *source, uint32_t events) {
   struct epoll_event event = {.events = events, .data.ptr = source};
@@ -148,15 +152,43 @@ void server_save(struct server *server, struct run *run, const char *json) {
   server_after(server, &server->retry, second_us);
 }
 
+/* ---- the place ---- */
+
+static bool is_idle(const struct server *server) {
+  return server->held_count == 0 && server->controller_count == 0 && !server->unsaved_worth_staying;
+}
+
+/* A home that was never there may only be unwritable. */
+static bool home_is_gone(struct server *server) {
+  struct stat found;
+  if (!server->home) return false;
+  if (lstat(server->home, &found) == 0) server->home_was_there = true;
+  else if (errno == ENOENT || errno == ENOTDIR) return server->home_was_there;
+  return false;
+}
+
+/* Somebody may have removed the socket, or its folder: who is needed makes it anew, and who is not ends rather than wait where nobody
+   finds it. So it is with the home, for which there is nothing to do any more. */
+static void look_due(struct timer *timer) {
+  struct server *server = owner_of(timer, struct server, look);
+  bool stands = place_stands(server->place);
+  server_after(server, timer, look_us);
+  if (is_idle(server)) {
+    if (!stands || home_is_gone(server)) server->over = true;
+    return;
+  }
+  if (stands) return;
+  server_unwatch(server, &server->door);
+  (void)place_renew(server->place);
+  server->door.fd = server->place->door;
+  (void)server_watch(server, &server->door, EPOLLIN);
+}
+
 /* ---- the loop ---- */
 
 static void idle_due(struct timer *timer) {
   owner_of(timer, struct server, idle)->over = true;
   FAULT("idle-over", 0);
-}
-
-static bool is_idle(const struct server *server) {
-  return server->held_count == 0 && server->controller_count == 0 && !server->unsaved_worth_staying;
 }
 
 /* Whether to stay: an end needs that nobody is there, for some time. */
@@ -193,11 +225,12 @@ void server_run(struct server *server) {
   server->over = false;
   server->closing = true;
   if (server->door.fd >= 0) server_unwatch(server, &server->door);
+  timer_clear(&server->timers, &server->look);
   server_after(server, &server->idle, second_us);
   while (!server->over && controllers_have_waiting(server)) turn(server);
 }
 
-bool server_open(struct server *server, int door, int64_t idle_us) {
+bool server_open(struct server *server, struct place *place, const char *home, int64_t idle_us) {
   memset(server, 0, sizeof *server);
   server->self = getpid();
   server->now_us = clock_us();
@@ -205,9 +238,12 @@ bool server_open(struct server *server, int door, int64_t idle_us) {
   struct rlimit limit = {.rlim_cur = USUAL_DESCRIPTORS};
   getrlimit(RLIMIT_NOFILE, &limit);
   server->descriptors = limit.rlim_cur < INT_MAX ? (size_t)limit.rlim_cur : INT_MAX;
-  server->door = (struct source){.fd = door, .ready = door_ready};
+  server->place = place;
+  server->home = home;
+  server->door = (struct source){.fd = place ? place->door : -1, .ready = door_ready};
   server->retry.due = retry_due;
   server->idle.due = idle_due;
+  server->look.due = look_due;
   /* Tags of two supervisors must differ as well: what one left behind may live while the next one serves. */
   uint64_t random = 0;
   if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) random = (uint64_t)clock_us() * 1000003U + (uint64_t)server->self;
@@ -223,7 +259,10 @@ bool server_open(struct server *server, int door, int64_t idle_us) {
   server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (server->epoll < 0 || server->signals.fd < 0 || server->spare < 0) return false;
   if (!server_watch(server, &server->signals, EPOLLIN)) return false;
-  return door < 0 || server_watch(server, &server->door, EPOLLIN);
+  if (!place) return true;
+  (void)home_is_gone(server);
+  server_after(server, &server->look, look_us);
+  return server_watch(server, &server->door, EPOLLIN);
 }
 
 bool server_serve_stream(struct server *server, int in, int out) {

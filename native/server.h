@@ -12,6 +12,7 @@
 #include "timers.h"
 
 struct controller;
+struct place;
 struct run;
 
 /* What the loop waits for. fd is -1 once it is closed: then it is not called any more, whatever the kernel still tells of it. */
@@ -52,7 +53,10 @@ struct server {
   unsigned large_pipes;
 
   struct unsaved_list unsaved;
-  struct timer retry, idle;
+  struct place *place;       /* NULL where it serves a stream */
+  const char *home;          /* the folder that it serves, or NULL where that is not known */
+  bool home_was_there;
+  struct timer retry, idle, look;
   bool unsaved_worth_staying;
   int64_t idle_us;
   bool stopping;             /* all runs are canceled */
@@ -62,8 +66,8 @@ struct server {
   uint8_t room[READ_MOST];   /* for whoever reads something in this moment */
 };
 
-/* False with errno. `door` is a listening socket, or -1. The signals have to be blocked. */
-bool server_open(struct server *server, int door, int64_t idle_us);
+/* False with errno. The place is NULL for a stream; place and home stay the caller's. The signals have to be blocked. */
+bool server_open(struct server *server, struct place *place, const char *home, int64_t idle_us);
 /* Takes the stream as the one controller. */
 bool server_serve_stream(struct server *server, int in, int out);
 /* Returns when it is time to end. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { answers, requests } from '../src/supervisor/frames.ts'
 import {
@@ -424,6 +424,67 @@ export function declareLifeTests(program: SupervisorProgram): void {
     expect((await controller.ask(requests.ping)).type).toBe(answers.ok)
     expect(pid).not.toBe(0)
   })
+
+  for (const [what, remove] of Object.entries<(supervisor: BareSupervisor) => void>({
+    socket: ({ socket }) => rmSync(socket),
+    lock: ({ socket }) => rmSync(`${socket}.lock`),
+    'folder of both': ({ socket }) => rmSync(dirname(socket), { recursive: true }),
+  })) {
+    test(`a ${what} that somebody removed is made anew while somebody needs it, or else the supervisor ends`, [], async (supervisor) => {
+      const { socket } = supervisor
+      const isThere = (): boolean => existsSync(socket) && existsSync(`${socket}.lock`)
+      const controller = await supervisor.connect()
+      await supervisor.start(controller, 'a', ['/bin/cat'], [everything, open])
+      controller.close()
+      remove(supervisor)
+      await until('it can be found again', isThere)
+      expect(statSync(dirname(socket)).mode & 0o777).toBe(0o700)
+      expect((await supervisor.again()).said).toBe('taken')
+      const other = await supervisor.connect()
+      expect(allOf(await other.ask(requests.runs), 1)).toEqual(['a'])
+      other.tell(requests.endInput, [[1, 'a']])
+      await until('the run is over', () => supervisor.record('a') !== undefined)
+      remove(supervisor)
+      await until('it can be found by who is connected', isThere)
+      other.close()
+      remove(supervisor)
+      expect(await supervisor.over).toBe(0)
+      expect(isThere()).toBe(false)
+    })
+  }
+
+  test('where another one has taken its place it does not take that back, and ends when its runs are over', [], async (supervisor) => {
+    const controller = await supervisor.connect()
+    await supervisor.start(controller, 'a', ['/bin/cat'], [open])
+    rmSync(dirname(supervisor.socket), { recursive: true })
+    mkdirSync(dirname(supervisor.socket), { mode: 0o700 })
+    expect((await supervisor.again()).said).toBe('ready')
+    const second = statSync(supervisor.socket).ino
+    // It looks every two seconds.
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    expect(statSync(supervisor.socket).ino).toBe(second)
+    expect((await controller.ask(requests.ping)).type).toBe(answers.ok)
+    controller.tell(requests.endInput, [[1, 'a']])
+    await until('the run is over', () => supervisor.record('a') !== undefined)
+    controller.close()
+    expect(await supervisor.over).toBe(0)
+    using other = await supervisor.connect()
+    expect((await other.ask(requests.ping)).type).toBe(answers.ok)
+  })
+
+  it.concurrent('it ends when its home is removed, as soon as nobody needs it', async () => {
+    await using world = openWorld()
+    const home = world.path('served')
+    mkdirSync(home)
+    await using supervisor = await openSupervisor(program, ['--home', home])
+    const controller = await supervisor.connect()
+    rmSync(home, { recursive: true })
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    expect((await controller.ask(requests.ping)).type).toBe(answers.ok)
+    controller.close()
+    expect(await supervisor.over).toBe(0)
+    expect(existsSync(supervisor.socket)).toBe(false)
+  }, 60_000)
 
   it.concurrent('over standard input and output it serves one controller, and ends when the runs are over', async () => {
     await using world = openWorld()

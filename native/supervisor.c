@@ -21,7 +21,7 @@ static const uint64_t usual_idle_ms = 600000;
 extern char **environ;
 
 struct options {
-  char *socket;
+  char *socket, *home;
   bool stdio, version, idle_given;
   uint64_t idle_ms;
 };
@@ -34,7 +34,18 @@ static bool parse_number(const char *text, uint64_t *number) {
   return errno == 0 && *end == '\0';
 }
 
-/* The texts are copied, because the originals are blanked. */
+/* Copied, because the originals are blanked. */
+static bool copy_text(char **copy, const char *text) {
+  free(*copy);
+  *copy = strdup(text);
+  return *copy != NULL;
+}
+
+static void free_options(struct options *options) {
+  free(options->socket);
+  free(options->home);
+}
+
 static bool parse_options(int argc, char **argv, struct options *options) {
   *options = (struct options){.idle_ms = usual_idle_ms};
   for (int at = 1; at < argc; at += 1) {
@@ -44,9 +55,10 @@ static bool parse_options(int argc, char **argv, struct options *options) {
     } else if (strcmp(argv[at], "--stdio") == 0) {
       options->stdio = true;
     } else if (strcmp(argv[at], "--socket") == 0 && value) {
-      free(options->socket);
-      options->socket = strdup(value);
-      if (!options->socket) return false;
+      if (!copy_text(&options->socket, value)) return false;
+      at += 1;
+    } else if (strcmp(argv[at], "--home") == 0 && value) {
+      if (!copy_text(&options->home, value)) return false;
       at += 1;
     } else if (strcmp(argv[at], "--idle-ms") == 0 && value && parse_number(value, &options->idle_ms)) {
       options->idle_given = true;
@@ -108,9 +120,9 @@ static bool say(const char *word) {
   return write(STDOUT_FILENO, word, length) == (ssize_t)length;
 }
 
-static int serve(struct server *server, const struct options *options, int door) {
+static int serve(struct server *server, const struct options *options, struct place *place) {
   static const int standard[] = {0, 1, 2};
-  if (!server_open(server, door, ms_to_us(options->idle_ms))) return complain("cannot serve");
+  if (!server_open(server, place, options->home, ms_to_us(options->idle_ms))) return complain("cannot serve");
   if (options->stdio) {
     int in = fcntl(0, F_DUPFD_CLOEXEC, 3), out = fcntl(1, F_DUPFD_CLOEXEC, 3);
     if (in < 0 || out < 0 || !server_serve_stream(server, in, out)) return complain("standard input and output");
@@ -135,7 +147,7 @@ static int live(const struct options *options) {
   if (!server) return complain("cannot begin");
   /* Also where the outer one could not leave the session of whoever started it. */
   setsid();
-  int status = serve(server, options, place.door);
+  int status = serve(server, options, options->socket ? &place : NULL);
   place_leave(&place);
   if (status == 0) server_close(server);
   free(server);
@@ -146,13 +158,13 @@ int main(int argc, char **argv) {
   struct options options = {0};
   tidy_descriptors();
   if (argc < 1 || !parse_options(argc, argv, &options)) {
-    fputs("usage: holdfast-supervisor --socket PATH [--idle-ms N] | --stdio [--idle-ms N] | --version\n", stderr);
-    free(options.socket);
+    fputs("usage: holdfast-supervisor --socket PATH [--home PATH] [--idle-ms N] | --stdio [--idle-ms N] | --version\n", stderr);
+    free_options(&options);
     return 2;
   }
   if (options.version) {
     puts("holdfast-supervisor " HOLDFAST_BUILD " protocol 1");
-    free(options.socket);
+    free_options(&options);
     return 0;
   }
   blank(argc, argv);
@@ -161,6 +173,6 @@ int main(int argc, char **argv) {
   setsid();
   if (chdir("/") != 0) return complain("/");
   int status = live(&options);
-  free(options.socket);
+  free_options(&options);
   return status;
 }

@@ -57,9 +57,9 @@ export async function reachSupervisor(path: string): Promise<Connection | undefi
   }
 }
 
-async function start({ program, idleMs = defaultIdleMs }: SupervisorPlace, path: string): Promise<'ready' | 'taken'> {
+async function start({ home, program, idleMs = defaultIdleMs }: SupervisorPlace, socket: string): Promise<'ready' | 'taken'> {
   try {
-    return await startSupervisor(program.path, path, idleMs)
+    return await startSupervisor(program.path, { socket, home, idleMs })
   } catch (error) {
     throw failure('supervisor_unavailable', { why: messageOf(error) }, error)
   }
