@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { scriptedIdentity, scriptedSupervisor } from '../../test/support/scripted-supervisor.ts'
 import type { Session } from '../core/backend.ts'
 import { failure } from '../core/errors.ts'
+import type { Machine } from '../core/machine.ts'
+import type { RunRecord } from '../core/run.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
 import type { Place } from './context.ts'
 import { createPlaces } from './places.ts'
@@ -12,7 +14,7 @@ function plainSession(closed: () => void = () => {}): Session {
 
 const plain = (warnings: readonly string[] = []): Place => ({ kind: 'plain', session: plainSession(), why: 'there is none', warnings })
 
-function placesWith(open: () => Place | Promise<Place>, reach: (socket: string) => SupervisedSession | undefined = () => undefined) {
+function placesWith(open: () => Place | Promise<Place>, reach: (socket: string) => SupervisedSession | undefined = () => undefined, alive = false) {
   const asked = { open: 0, reach: [] as string[] }
   const places = createPlaces({
     openPlace: async () => {
@@ -24,6 +26,7 @@ function placesWith(open: () => Place | Promise<Place>, reach: (socket: string) 
       asked.reach.push(socket)
       return reach(socket)
     },
+    machine: { isAlive: () => alive } as Partial<Machine> as Machine,
   })
   return { places, asked }
 }
@@ -96,6 +99,26 @@ describe('the supervisor of a run', () => {
     expect(await places.supervisorOf({ ...holder, pid: 1 })).toBeUndefined()
     expect(await places.supervisorOf({ ...holder, socket: '/nobody.sock' })).toBeUndefined()
     expect(await places.supervisorOf(scriptedIdentity)).toBeUndefined()
+  })
+})
+
+describe('a run of a supervisor', () => {
+  const record = { id: 'a', holder } as Partial<RunRecord> as RunRecord
+
+  it('is out of reach where nobody answers, or another one does, while its supervisor lives', async () => {
+    const earlier = { ...record, holder: { ...holder, startTime: 'scripted:0' } }
+    for (const [run, reach] of [
+      [record, () => undefined],
+      [earlier, () => scriptedSupervisor().connect()],
+    ] as const) {
+      expect(await placesWith(plain, reach, true).places.attach(run, { kind: 'nothing' })).toBe('unreachable')
+      expect(await placesWith(plain, reach, false).places.attach(run, { kind: 'nothing' })).toBeUndefined()
+    }
+  })
+
+  it('is not held where its supervisor answers and knows nothing of it', async () => {
+    const { places } = placesWith(plain, () => scriptedSupervisor().connect(), true)
+    expect(await places.attach(record, { kind: 'nothing' })).toBeUndefined()
   })
 })
 

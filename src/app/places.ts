@@ -14,8 +14,8 @@ export interface Places {
   /** A connection to the very supervisor that holds a run; undefined where it does not answer any more, or there is none. */
   supervisorOf(holder: Holder): Promise<SupervisedSession | undefined>
   /**
-   * A run as its supervisor tells of it; undefined where that does not hold it any more, or is gone. `unreachable` where it does not
-   * answer right now.
+   * A run as its supervisor tells of it; undefined where that does not hold it any more, or is gone. `unreachable` where it lives and
+   * does not answer right now: its socket may have been removed, which it sees within two seconds.
    */
   attach(record: RunRecord, listen: Listening): Promise<SupervisedRun | 'unreachable' | undefined>
   /** Lets go of all connections; runs go on, except those that are bound to them. */
@@ -27,7 +27,7 @@ const retryAfterMs = 30_000
 /** One that is there and did not answer is left alone for this time, so that not every question has to wait for it. */
 const deafMs = 3_000
 
-export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainSession' | 'reachSupervisor'>): Places {
+export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainSession' | 'reachSupervisor' | 'machine'>): Places {
   let opened: Promise<Place> | undefined
   let retryAt = Number.POSITIVE_INFINITY
   let plainSession: ReturnType<AppContext['openPlainSession']> | undefined
@@ -76,6 +76,12 @@ export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainS
     return session && isSame(session.supervisor, holder) ? session : undefined
   }
 
+  async function attachAt(holder: Holder, run: string, listen: Listening): Promise<SupervisedRun | 'unreachable' | undefined> {
+    const session = await supervisorOf(holder)
+    if (session) return session.attach(run, listen)
+    return context.machine.isAlive(holder) ? 'unreachable' : undefined
+  }
+
   return {
     current,
     async plain(why) {
@@ -87,10 +93,7 @@ export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainS
       if (holder.socket === undefined) return undefined
       if ((deafUntil.get(holder.socket) ?? 0) > monotonicMs()) return 'unreachable'
       try {
-        return await inTime(
-          supervisorOf(holder).then((session) => session?.attach(id, listen)),
-          systemClock,
-        )
+        return await inTime(attachAt(holder, id, listen), systemClock)
       } catch {
         deafUntil.set(holder.socket, monotonicMs() + deafMs)
         return 'unreachable'

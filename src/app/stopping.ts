@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { failure } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
-import { systemClock } from '../engine/clock.ts'
+import type { SupervisedRun } from '../core/supervised.ts'
+import { pause, systemClock } from '../engine/clock.ts'
 import { bounded } from '../engine/contact.ts'
 import type { Call, StopSignal } from './api.ts'
-import { awaitEnd, endWithin, type HeldRuns, recordMs, settleAbandoned, told } from './following.ts'
+import { awaitEnd, endWithin, type HeldRuns, pollMs, recordMs, settleAbandoned, told } from './following.ts'
 import { leftBehind } from './run-folder.ts'
 
 /** Ending runs that this process did not begin, or let go of. */
@@ -34,8 +35,8 @@ function stopPlain(held: HeldRuns, record: RunRecord, signal: StopSignal, call: 
 
 /** The supervisor goes by the grace of the run, which nobody else knows, and ends it for certain. */
 async function stopSupervised(held: HeldRuns, record: RunRecord, signal: StopSignal, call: Call): Promise<RunRecord> {
-  const run = await held.places.attach(record, { kind: 'nothing' })
-  if (run === undefined || run === 'unreachable') return awaitEnd(held, record, recordMs, call.signal)
+  const run = await reach(held, record, call)
+  if (!run) return awaitEnd(held, record, recordMs, call.signal)
   try {
     run.stop({ signal }).catch(() => {})
     for (;;) {
@@ -47,6 +48,17 @@ async function stopSupervised(held: HeldRuns, record: RunRecord, signal: StopSig
     return awaitEnd(held, record, recordMs, call.signal)
   } finally {
     run.release()
+  }
+}
+
+/** Waits a while for one that cannot be reached right now. */
+async function reach({ places }: HeldRuns, record: RunRecord, call: Call): Promise<SupervisedRun | undefined> {
+  const deadline = systemClock.now() + recordMs
+  for (;;) {
+    const run = await places.attach(record, { kind: 'nothing' })
+    if (run !== 'unreachable') return run
+    if (systemClock.now() >= deadline || call.signal?.aborted) return undefined
+    await pause(systemClock, pollMs, call.signal)
   }
 }
 

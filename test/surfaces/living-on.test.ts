@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../src/core/run.ts'
 import { describeSupervised, end, exited, expectNothingLeft, logOf, marked, type Place, testsInPlace, until } from '../cases/place.ts'
@@ -211,6 +212,27 @@ describeSupervised('a supervisor that does not answer', () => {
       process.kill(pid, 'SIGCONT')
     }
     await holdfast.stop({ run: id })
+    expectNothingLeft(id)
+  })
+})
+
+describeSupervised('a supervisor whose folder was removed', () => {
+  inPlace('is waited for: its runs go on, are told as going on, and are ended as they were asked to', async (place) => {
+    const { world } = place
+    // A folder of its own: the usual one belongs to all that this user does.
+    mkdirSync(world.path('run'), { mode: 0o700 })
+    const again = () => place.again({ env: { ...world.env, XDG_RUNTIME_DIR: world.path('run') } })
+    const starter = await again()
+    const { id } = await starter.exec({ script: 'echo up; sleep 76.5', detach: true })
+    const short = await starter.exec({ script: 'sleep 5; exit 4', detach: true })
+    const folder = dirname(recordOf(place, id).holder.socket ?? '')
+    expect(folder).toBe(world.path('run', 'holdfast'))
+    await starter.close()
+    rmSync(folder, { recursive: true })
+    const other = await again()
+    expect(await other.wait({ run: id, waitMs: 100 })).toMatchObject({ state: 'running' })
+    expect(await other.wait({ run: short.id })).toMatchObject({ state: 'ended', outcome: exited(4) })
+    expect(await other.stop({ run: id })).toMatchObject({ state: 'ended', outcome: { kind: 'canceled' }, stdout: { bytes: 3 } })
     expectNothingLeft(id)
   })
 })
