@@ -10,6 +10,7 @@ import { expectAnswer, expectTruth, itsOwnEnd, type Truth } from './truth.ts'
 interface CommandCase {
   readonly when: string
   readonly kind?: StepsKind
+  readonly flags?: readonly string[]
   readonly kill: (place: FaultyPlace, id: string) => void | Promise<void>
   readonly truth: Truth
   /** Afterwards something of it lives on and is ended by `stop`. */
@@ -37,6 +38,7 @@ const faults: readonly CommandCase[] = [
   {
     when: 'its first process is in its grace',
     kind: 'stubborn',
+    flags: ['--grace', '30s'],
     async kill(place, id) {
       await stop(place, id)
       first(place, id)
@@ -76,7 +78,7 @@ const faults: readonly CommandCase[] = [
 ]
 
 describeFaults('kill -9 of the command when', faults, async (place, fault) => {
-  const controller = place.start('cli', fault.kind ?? 'plain')
+  const controller = place.start('cli', fault.kind ?? 'plain', { flags: fault.flags ?? [] })
   await place.waiting()
   const id = await place.run()
   await until('the first process is noted', () => place.firstProcess(id) > 0)

@@ -104,6 +104,8 @@ export interface StartOptions {
 export interface Living {
   readonly pid: number
   readonly parent: number
+  /** Itself, or the one around it. */
+  readonly isSupervisor: boolean
   readonly command: string
 }
 
@@ -183,7 +185,7 @@ export function openFaultyPlace(holdfast: FaultyHoldfast, random: Random): Fault
   const passed = (): string => readOr(join(shared, 'passed'), '').toString()
   const runsFolder = world.path('root', '.holdfast', 'runs')
   const runs = (): string[] => (existsSync(runsFolder) ? readdirSync(runsFolder).filter((name) => /^[0-9a-z]{12}$/.test(name)) : [])
-  const supervisors = (): Living[] => livingIn(world.folder).filter(({ pid }) => isSupervisor(pid))
+  const supervisors = (): Living[] => livingIn(world.folder).filter(({ isSupervisor }) => isSupervisor)
 
   return {
     world,
@@ -218,7 +220,7 @@ export function openFaultyPlace(holdfast: FaultyHoldfast, random: Random): Fault
       if (!found || found.error) throw new Error(`the fresh look failed: ${JSON.stringify(found?.error)} ${stderr}`)
       return found
     },
-    processes: () => livingIn(world.folder).filter(({ pid }) => !isSupervisor(pid)),
+    processes: () => livingIn(world.folder).filter(({ isSupervisor }) => !isSupervisor),
     supervisors() {
       const found = supervisors()
       return found.sort((a, b) => Number(b.pid === a.parent) - Number(a.pid === b.parent))
@@ -253,8 +255,6 @@ function linkOf(path: string): string {
   }
 }
 
-const isSupervisor = (pid: number): boolean => linkOf(`/proc/${pid}/exe`).endsWith(`/${faultySupervisor}`)
-
 export const isAlive = ({ pid }: Living): boolean => parentOf(pid) !== undefined
 
 /** Undefined where it is dead, also where nobody waited for it. */
@@ -272,13 +272,12 @@ function livingIn(folder: string): Living[] {
     if (!(pid > 0) || pid === process.pid) return []
     const parent = parentOf(pid)
     if (parent === undefined) return []
-    const isOurs =
-      readOr(`/proc/${pid}/environ`).includes(`${folder}/`) ||
-      ['exe', 'cwd'].some((name) => within(linkOf(`/proc/${pid}/${name}`))) ||
-      openFiles(pid).some(within)
+    // It is asked for once: of a process that is just ending it is gone before the process is.
+    const program = linkOf(`/proc/${pid}/exe`)
+    const isOurs = within(program) || within(linkOf(`/proc/${pid}/cwd`)) || readOr(`/proc/${pid}/environ`).includes(`${folder}/`) || openFiles(pid).some(within)
     if (!isOurs) return []
     const command = readOr(`/proc/${pid}/cmdline`).toString().replaceAll('\0', ' ').trim()
-    return [{ pid, parent, command: command || readOr(`/proc/${pid}/comm`).toString().trim() }]
+    return [{ pid, parent, isSupervisor: program.endsWith(`/${faultySupervisor}`), command: command || readOr(`/proc/${pid}/comm`).toString().trim() }]
   })
 }
 

@@ -104,5 +104,6 @@ export async function expectNothingLeft(place: FaultyPlace): Promise<void> {
 async function expectGone(find: () => readonly Living[]): Promise<void> {
   const found = find()
   await until('they have ended', () => !found.some(isAlive), idleMs + boundMs).catch(() => {})
-  expect(find()).toEqual([])
+  const left = find()
+  expect(left, JSON.stringify(left)).toEqual([])
 }
