@@ -66,6 +66,8 @@ export interface EndedRun {
 /** A run that this process began and follows. */
 export interface ActiveRun {
   readonly id: string
+  /** Monotonic: when the command was asked to be started. */
+  readonly askedAt: number
   /** The record as it was when the run had begun. */
   readonly begun: RunRecord
   /** The record as it is now, with totals up to now. */

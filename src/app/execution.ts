@@ -151,7 +151,17 @@ export function createExecutions(context: AppContext, places: Places): Execution
   function over(first: RunRecord, end: Partial<RunRecord>, masker: Masker, before: readonly string[]): ActiveRun {
     const record: RunRecord = { ...first, state: 'ended', ...end, endedAt: context.now().toISOString(), durationMs: 0 }
     const finished = context.records.replace(record).then((more) => ({ record, warnings: [...new Set([...before, ...more])] }))
-    return { id: first.id, begun: record, current: async () => record, masker, finished, cancel() {}, inlet: undefined, release: undefined }
+    return {
+      id: first.id,
+      askedAt: systemClock.now(),
+      begun: record,
+      current: async () => record,
+      masker,
+      finished,
+      cancel() {},
+      inlet: undefined,
+      release: undefined,
+    }
   }
 
   return {

@@ -3,6 +3,7 @@ import type { Session } from '../core/backend.ts'
 import type { ResolvedCommand } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
+import { systemClock } from '../engine/clock.ts'
 import { type Execution, execute } from '../engine/execute.ts'
 import { type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
@@ -20,6 +21,7 @@ export interface PlainRun extends ActiveRun {
 
 export async function holdPlain(context: AppContext, session: Session, beginning: Beginning): Promise<ActiveRun> {
   const { first, folder, prepared, call, warnings } = beginning
+  const askedAt = systemClock.now()
   const canceling = createCancel(call.signal)
   const inlet = prepared.interactive ? openQueue(first.id, prepared.plan.stdin) : undefined
   const command: ResolvedCommand = { ...beginning.command, stdin: inlet || prepared.plan.stdin !== undefined ? 'fed' : 'none' }
@@ -45,6 +47,7 @@ export async function holdPlain(context: AppContext, session: Session, beginning
   })
   return {
     id: first.id,
+    askedAt,
     begun,
     current: async () => withProgress(begun, execution),
     masker: prepared.masker,

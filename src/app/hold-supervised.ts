@@ -3,6 +3,7 @@ import type { ResolvedCommand } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import type { Holder, ProcessIdentity, RunRecord } from '../core/run.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
+import { systemClock } from '../engine/clock.ts'
 import { measureLog } from '../engine/log-reader.ts'
 import { type Supervised, type Supervision, supervise } from '../engine/supervised.ts'
 import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
@@ -22,6 +23,7 @@ export function holderOf({ supervisor, handle }: SupervisedSession, starter: Pro
 export async function holdSupervised(context: AppContext, places: Places, session: SupervisedSession, beginning: Beginning): Promise<ActiveRun> {
   const { first, folder, prepared, call } = beginning
   const { plan, pty, interactive, ephemeral } = prepared
+  const askedAt = systemClock.now()
   const canceling = createCancel(call.signal)
   const command: ResolvedCommand = { ...beginning.command, stdin: interactive ? 'open' : plan.stdin === undefined ? 'none' : 'fed', pty }
   const supervision = await supervise({
@@ -42,6 +44,7 @@ export async function holdSupervised(context: AppContext, places: Places, sessio
   const begun: RunRecord = { ...first, process: supervision.process }
   return {
     id: first.id,
+    askedAt,
     begun,
     async current() {
       const { elapsedMs, stdout, stderr } = await supervision.progress()

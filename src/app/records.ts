@@ -106,8 +106,12 @@ export function openRecords(options: RecordsOptions): Records {
   /** A first record that nobody has replaced is told by its size and its age, without reading it. */
   function isPinned(begun: RunRecord): boolean {
     const at = folder(begun.id)
-    const found = statSync(at.record, { throwIfNoEntry: false })
-    if (found && found.size === placed.get(begun.id) && found.ctimeMs < Date.parse(begun.startedAt) + writingMs) return false
+    try {
+      const found = statSync(at.record, { throwIfNoEntry: false })
+      if (found && found.size === placed.get(begun.id) && found.ctimeMs < Date.parse(begun.startedAt) + writingMs) return false
+    } catch {
+      // There is no way to a folder that could not be made.
+    }
     return readRecord(at, begun.id)?.pinned === true
   }
 

@@ -97,7 +97,9 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     indexWhenOver(run)
     if (input.detach) executions.letBe(run)
     call.onBegin?.(toResultNow(context, run.begun, input.budget, [], run))
-    const result = await (input.detach ? answerWithin(run, input.waitMs ?? 0, input.budget, call.signal) : answerWithin(run, input.waitMs, input.budget))
+    // Counted from when it was asked for: on a busy machine word of the start comes late.
+    const waitMs = input.waitMs === undefined ? undefined : Math.max(0, input.waitMs - (systemClock.now() - run.askedAt))
+    const result = await (input.detach ? answerWithin(run, waitMs ?? 0, input.budget, call.signal) : answerWithin(run, waitMs, input.budget))
     // Once answered, the run belongs to nobody's request any more.
     stopCanceling()
     if (result.state === 'running') executions.letBe(run)

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endSupervisors } from './end-supervisors.ts'
@@ -12,7 +12,7 @@ export interface World extends AsyncDisposable {
   readonly root: string
   readonly home: string
   readonly tmp: string
-  /** What children get: no settings of the person, of git or of an outer Holdfast. */
+  /** What children get: no settings of git or of an outer Holdfast, and of the person only how long a supervisor stays. */
   readonly env: Readonly<Record<string, string>>
   path(...parts: string[]): string
 }
@@ -21,6 +21,10 @@ export function openWorld(): World {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-test-')))
   const path = (...parts: string[]): string => join(folder, ...parts)
   for (const name of ['root', 'home', 'tmp']) mkdirSync(path(name), { mode: 0o700 })
+  // A supervisor that cannot be found by the records of its runs any more ends by itself soon.
+  const settings = path('home', '.config', 'holdfast')
+  mkdirSync(settings, { recursive: true, mode: 0o700 })
+  writeFileSync(join(settings, 'holdfast.json'), JSON.stringify({ supervisor: { idleMs: '10s' } }))
   return {
     folder,
     root: path('root'),
