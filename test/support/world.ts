@@ -23,7 +23,7 @@ export function openWorld(): World {
   for (const name of ['root', 'home', 'tmp']) mkdirSync(path(name), { mode: 0o700 })
   // A supervisor that cannot be found by the records of its runs any more ends by itself soon.
   const settings = path('home', '.config', 'holdfast')
-  mkdirSync(settings, { recursive: true, mode: 0o700 })
+  mkdirSync(settings, { recursive: true })
   writeFileSync(join(settings, 'holdfast.json'), JSON.stringify({ supervisor: { idleMs: '10s' } }))
   return {
     folder,
