@@ -347,11 +347,11 @@ void run_look_again(struct run *run) {
     int64_t at_us = run->server->now_us + nudged_look_us;
     const struct children *children = &run->server->children;
     bool quick = run->reaped && run->phase == RUN_ENDING && run->record.leftover_count == 0;
-    if (quick && tree_surely_empty(run->server->self, children->pids, children->count)) ladder_over(run, true);
+    if (quick && (run->server->childless || tree_surely_empty(run->server->self, children->pids, children->count))) ladder_over(run, true);
     else if (timer->at_us > at_us) timer_set(&run->server->timers, timer, at_us);
   } else if (run->phase == RUN_SETTLING) {
     const struct children *children = &run->server->children;
-    if (tree_surely_empty(run->server->self, children->pids, children->count)) finish(run);
+    if (run->server->childless || tree_surely_empty(run->server->self, children->pids, children->count)) finish(run);
   }
 }
 

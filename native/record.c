@@ -224,6 +224,19 @@ void record_process(int folder, pid_t pid, uint64_t start) {
   (void)record_write(folder, "process.json", text);
 }
 
+/* Where nothing was left behind nobody asks for the first process any more, and its file becomes that of the end. It is there already,
+   and so is its place on the disk: to make another one can take longer than the command did. */
+static bool record_become(int folder, const char *text) {
+  int file = openat(folder, "process.json", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) return false;
+  bool whole = write_line(file, text);
+  close(file);
+  FAULT("end-drafted", 0);
+  if (!whole || renameat(folder, "process.json", folder, "end.json") != 0) return false;
+  FAULT("end-written", 0);
+  return true;
+}
+
 static void unsaved_drop(struct unsaved_list *list, struct unsaved **link) {
   struct unsaved *unsaved = *link;
   *link = unsaved->next;
@@ -259,13 +272,13 @@ static void keep_unsaved(struct unsaved_list *list, int folder, const char *run,
   if (list->count > MOST_UNSAVED) unsaved_drop(list, &list->first);
 }
 
-void record_save(struct unsaved_list *list, int folder, const char *run, const char *json, int64_t now_us) {
+void record_save(struct unsaved_list *list, int folder, const char *run, const char *json, bool alone, int64_t now_us) {
   /* An older record of the same run must not replace this one later. */
   for (struct unsaved **link = &list->first; *link;) {
     if (strcmp((*link)->run, run) == 0) unsaved_drop(list, link);
     else link = &(*link)->next;
   }
-  if (record_write(folder, "end.json", json) || is_removed(folder)) return;
+  if ((alone && record_become(folder, json)) || record_write(folder, "end.json", json) || is_removed(folder)) return;
   keep_unsaved(list, folder, run, json, now_us);
 }
 

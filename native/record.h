@@ -60,8 +60,8 @@ struct unsaved_list {
   size_t count;
 };
 
-/* Writes end.json, or keeps it to try again; at most 256 of them. */
-void record_save(struct unsaved_list *list, int folder, const char *run, const char *json, int64_t now_us);
+/* Writes end.json, or keeps it to try again; at most 256 of them. `alone`: nothing was left behind. */
+void record_save(struct unsaved_list *list, int folder, const char *run, const char *json, bool alone, int64_t now_us);
 /* Tries all again. True while there is one that is younger than ten minutes: so long it is worth to stay for them. */
 bool unsaved_retry(struct unsaved_list *list, int64_t now_us);
 void unsaved_free(struct unsaved_list *list);

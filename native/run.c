@@ -151,7 +151,7 @@ ssize_t run_survivors(const struct run *run, struct process **found) {
   *found = NULL;
   /* What this run left behind is among the known children, so then the quick look would say nothing. */
   bool quick = run->reaped && run->phase != RUN_ENDED && run->record.leftover_count == 0;
-  if (quick && tree_surely_empty(run->server->self, children->pids, children->count)) return 0;
+  if (quick && (run->server->childless || tree_surely_empty(run->server->self, children->pids, children->count))) return 0;
   return run_processes(run, found);
 }
 
@@ -382,6 +382,7 @@ enum run_failure run_start(struct server *server, const struct run_terms *terms,
     run_free(run);
     return RUN_NOT_STARTED;
   }
+  server->childless = false;
   FAULT("child-started", 0);
   /* Milliseconds have passed; limits count from now on. */
   server->now_us = clock_us();

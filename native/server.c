@@ -53,20 +53,42 @@ int64_t ms_to_us(uint64_t ms) {
 
 /* ---- children ---- */
 
-static void reap(struct server *server) {
-  bool any = false;
-  for (;;) {
-    int status;
-    struct rusage usage;
-    pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+struct reaped {
+  struct run *run;
+  int status;
+  struct rusage usage;
+};
+
+/* Waits for some of those that are over. True where there may be more of them. */
+static bool reap_some(struct server *server, struct reaped *reaped, size_t room, size_t *count) {
+  *count = 0;
+  while (*count < room) {
+    struct reaped *next = &reaped[*count];
+    pid_t pid = wait4(-1, &next->status, WNOHANG, &next->usage);
     if (pid < 0 && errno == EINTR) continue;
-    if (pid <= 0) break;
-    any = true;
+    if (pid <= 0) {
+      server->childless = pid < 0 && errno == ECHILD && tree_gets_orphans();
+      return false;
+    }
+    server->reaped_any = true;
     /* Whatever lost its parent is ours, too, and is waited for silently. */
-    struct run *run = children_take(&server->children, pid);
-    if (run) run_exited(run, status, &usage);
+    next->run = children_take(&server->children, pid);
+    if (next->run) *count += 1;
   }
-  if (!any) return;
+  return true;
+}
+
+/* All of them are waited for first: where no child is left, nothing is left of any of their runs either. */
+static void reap(struct server *server) {
+  struct reaped reaped[16];
+  size_t count;
+  bool more;
+  server->reaped_any = false;
+  do {
+    more = reap_some(server, reaped, sizeof reaped / sizeof *reaped, &count);
+    for (size_t at = 0; at < count; at += 1) run_exited(reaped[at].run, reaped[at].status, &reaped[at].usage);
+  } while (more);
+  if (!server->reaped_any) return;
   for (struct run *run = server->runs; run; run = run->next) run_look_again(run);
 }
 
@@ -146,7 +168,8 @@ static void retry_due(struct timer *timer) {
 }
 
 void server_save(struct server *server, struct run *run, const char *json) {
-  record_save(&server->unsaved, run->folder, run->id, json, server->now_us);
+  bool alone = run->record.leftover_count == 0 && !run->record.late;
+  record_save(&server->unsaved, run->folder, run->id, json, alone, server->now_us);
   if (!server->unsaved.first || server->retry.is_set) return;
   server->unsaved_worth_staying = true;
   server_after(server, &server->retry, second_us);
@@ -208,6 +231,7 @@ static void turn(struct server *server) {
   struct epoll_event events[MOST_EVENTS];
   int count = epoll_wait(server->epoll, events, MOST_EVENTS, timers_wait_ms(&server->timers, clock_us()));
   server->now_us = clock_us();
+  server->childless = false;
   /* In their order: the kernel lists the pipes as they became readable, which is how the order of arrival is known. */
   for (int at = 0; at < count; at += 1) {
     struct source *source = events[at].data.ptr;

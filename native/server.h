@@ -40,6 +40,8 @@ struct server {
   size_t descriptors;        /* that this process may have */
   int spare;                 /* given up to accept and refuse where no descriptor is left */
   struct children children;
+  bool reaped_any;
+  bool childless;            /* no process had this one as its parent when it was asked, in this turn, and none was started since */
 
   struct controller *controllers;
   size_t controller_count;

@@ -192,9 +192,9 @@ static void close_all(const int *descriptors, size_t count) {
     if (descriptors[at] >= 0) close(descriptors[at]);
 }
 
+/* Of what was just opened, so that there are no other flags. */
 static bool set_nonblocking(int descriptor) {
-  const int flags = fcntl(descriptor, F_GETFL);
-  return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0;
+  return fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0;
 }
 
 /* Pipes whose ends `ours` do not block, while those of the command do, as programs expect. False with errno; what was opened is in both. */

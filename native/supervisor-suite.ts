@@ -58,7 +58,20 @@ export function declareRunTests(program: SupervisorProgram): void {
     expect(Date.parse(record.endedAt)).toBeGreaterThan(Date.now() - 60_000)
     expect(supervisor.file('a', 'stdout.log').toString()).toBe('out\n')
     expect(supervisor.file('a', 'stderr.log').toString()).toBe('err\n')
-    expect(JSON.parse(supervisor.file('a', 'process.json').toString())).toEqual({ pid: numberOf(started, 2), startTime: textOf(started, 3) })
+  })
+
+  test('the first process is noted as long as the run goes on, and longer only where something was left behind', async (supervisor) => {
+    using controller = await supervisor.connect()
+    const started = await supervisor.start(controller, 'a', ['/bin/cat'], [open])
+    const noted = { pid: numberOf(started, 2), startTime: textOf(started, 3) }
+    expect(JSON.parse(supervisor.file('a', 'process.json').toString())).toEqual(noted)
+    await controller.ask(requests.endInput, [[1, 'a']])
+    await controller.ended('a')
+    expect(execFileSync('ls', [supervisor.folder('a')]).toString()).toBe('end.json\n')
+    await supervisor.start(controller, 'b', sh('sleep 300 >/dev/null 2>&1 & echo $!'))
+    const { leftovers } = await controller.ended('b')
+    process.kill(leftovers[0]?.pid as number, 'SIGKILL')
+    expect(execFileSync('ls', [supervisor.folder('b')]).toString()).toBe('end.json\nprocess.json\nstdout.log\n')
   })
 
   test('a command that a signal ended has that and no exit code', async (supervisor) => {
@@ -71,7 +84,7 @@ export function declareRunTests(program: SupervisorProgram): void {
     using controller = await supervisor.connect()
     await supervisor.start(controller, 'a', ['/bin/true'])
     expect(await controller.ended('a')).toMatchObject({ exitCode: 0 })
-    expect(execFileSync('ls', [supervisor.folder('a')]).toString()).toBe('end.json\nprocess.json\n')
+    expect(execFileSync('ls', [supervisor.folder('a')]).toString()).toBe('end.json\n')
   })
 
   test('what cannot be started says at which stage, and records nothing', async (supervisor) => {

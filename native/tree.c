@@ -403,7 +403,7 @@ static bool is_known(const pid_t *known, size_t count, pid_t pid) {
 }
 
 /* An emulated kernel may not know of it. */
-static bool is_subreaper(void) {
+bool tree_gets_orphans(void) {
   int set = 0;
   return prctl(PR_GET_CHILD_SUBREAPER, &set, 0L, 0L, 0L) == 0 && set == 1;
 }
@@ -411,7 +411,7 @@ static bool is_subreaper(void) {
 /* What loses its parent is given to the supervisor in the same step in which the parent dies, at the end of this list: so nobody is
    missed as long as each child is known. An unknown one counts also when it is dead, because it may have had children a moment ago. */
 bool tree_surely_empty(pid_t supervisor, const pid_t *known, size_t count) {
-  if (supervisor != getpid() || !is_subreaper()) return false;
+  if (supervisor != getpid() || !tree_gets_orphans()) return false;
   char path[80], text[4096];
   snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)supervisor, (long)supervisor);
   const int file = open(path, O_RDONLY | O_CLOEXEC);

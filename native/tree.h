@@ -40,6 +40,7 @@ ssize_t tree_find(const struct tree_key *key, pid_t supervisor, struct process *
 
 /* A quick look for the usual end: true where `supervisor` surely has no living child besides the `known` ones (pids, sorted ascending), so
    that nothing of a run whose leader is over can be left. Reads one small file. False means "not known": use tree_find. */
+bool tree_gets_orphans(void);
 bool tree_surely_empty(pid_t supervisor, const pid_t *known, size_t count);
 
 /* Sends the signal to every process of the run (and CONT behind every one but KILL, so that what is stopped acts on it). Returns how many
