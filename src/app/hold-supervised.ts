@@ -32,7 +32,7 @@ export async function holdSupervised(context: AppContext, places: Places, sessio
     id: first.id,
     paths: folder,
     bound: ephemeral,
-    reconnect: () => places.supervisorOf(first.holder),
+    reconnect: () => reconnect(context, places, first.holder),
     signal: canceling.signal,
     hurry: canceling.hurry,
     onOutput: call.onOutput,
@@ -56,6 +56,13 @@ export async function holdSupervised(context: AppContext, places: Places, sessio
     inlet: interactive ? inletOf(first.id, supervision) : undefined,
     release: ephemeral ? undefined : supervision.release,
   }
+}
+
+/** Undefined where the supervisor is gone; rejects where it lives and does not answer right now: its socket may have been removed. */
+async function reconnect({ machine }: AppContext, places: Places, holder: Holder): Promise<SupervisedSession | undefined> {
+  const session = await places.supervisorOf(holder)
+  if (!session && machine.isAlive(holder)) throw failure('supervisor_unavailable', { why: `nobody answers at ${holder.socket}` })
+  return session
 }
 
 async function finish(context: AppContext, supervision: Supervision, begun: RunRecord, { folder, prepared, warnings }: Beginning): Promise<EndedRun> {

@@ -43,7 +43,8 @@ const answerMs = 2_000
 export const overdueMs = 10_000
 /** What the supervisor itself may take to end a tree after the grace. */
 export const killMs = 2_000
-const reconnectTries = 4
+/** With the pauses between them about three seconds. */
+const reconnectTries = 6
 
 export interface Begun {
   /** Undefined where it is over, or nobody can say what became of it. */
