@@ -13,8 +13,13 @@ static uint64_t least(uint64_t one, uint64_t other) {
   return one < other ? one : other;
 }
 
+/* Where the output ends that is to be sent. */
+static uint64_t end_of(const struct listener *listener, int index) {
+  return listener->finishing ? listener->until[index] : listener->run->streams[index].bytes;
+}
+
 static bool is_behind(const struct listener *listener, int index) {
-  return listener->sent[index] < listener->run->streams[index].bytes;
+  return listener->sent[index] < end_of(listener, index);
 }
 
 static bool is_behind_at_all(const struct listener *listener) {
@@ -54,13 +59,14 @@ static void send_logged(struct listener *listener, int index, size_t most) {
   struct server *server = listener->run->server;
   while (most > 0 && is_behind(listener, index) && may_send(listener)) {
     uint64_t offset = listener->sent[index];
-    size_t wanted = (size_t)least(least(most, MOST_BYTES_PER_FRAME), listener->left);
+    size_t wanted = (size_t)least(least(most, MOST_BYTES_PER_FRAME), least(listener->left, end_of(listener, index) - offset));
     ssize_t got = log_read(stream->log, &offset, server->room, wanted);
-    if (got <= 0) {
-      /* What the disk did not take is nowhere. */
-      listener->sent[index] = stream->bytes;
+    /* What the disk did not take is nowhere; and of what comes behind the end nothing is sent. */
+    if (got <= 0 || offset >= end_of(listener, index)) {
+      listener->sent[index] = end_of(listener, index);
       return;
     }
+    if ((uint64_t)got > end_of(listener, index) - offset) got = (ssize_t)(end_of(listener, index) - offset);
     send_frame(listener, index, offset, server->room, (size_t)got);
     most -= (size_t)got;
   }
@@ -123,6 +129,7 @@ void listeners_output(struct stream *stream, const uint8_t *bytes, size_t length
   uint64_t offset = stream->bytes - length;
   for (struct listener *listener = stream->run->listeners; listener; listener = listener->next) {
     bool is_next = listener->sent[stream->index] == offset;
+    if (listener->finishing) continue;
     if (listener->kind == LISTEN_EVERYTHING) {
       if (is_next) send_some(listener, stream->index, bytes, length);
       if (is_behind(listener, stream->index) && may_send(listener)) server_soon(stream->run->server, &listener->timer);
@@ -185,6 +192,7 @@ void listeners_end(struct run *run) {
   for (struct listener *listener = run->listeners, *next; listener; listener = next) {
     next = listener->next;
     if (listener->kind == LISTEN_EVERYTHING) {
+      for (int index = 0; index < 2; index += 1) listener->until[index] = run->streams[index].bytes;
       listener->finishing = true;
       listener->moved_us = run->server->now_us;
       go_on(listener);

@@ -32,6 +32,7 @@ struct listener {
   uint64_t sent[2];          /* where each stream goes on */
   int64_t not_before_us[2];  /* of the tail */
   bool finishing;            /* the run is over, and some output is still to be sent */
+  uint64_t until[2];         /* then: where its output ends, whatever comes later */
   int64_t moved_us;          /* when that last went on */
   struct timer timer;
 };

@@ -443,6 +443,16 @@ export function declareRunTests(program: SupervisorProgram): void {
     expect(supervisor.file('a', 'stdout.log').length).toBeLessThan(101_000)
   })
 
+  test('the end does not run after what somebody who was left behind goes on printing', async (supervisor) => {
+    using controller = await supervisor.connect()
+    controller.giveBack()
+    await supervisor.start(controller, 'a', sh('yes & sleep 0.1; exit 4'), [[14, 10_000_000], everything, [19, 5_000]])
+    const record = await controller.ended('a')
+    expect(record).toMatchObject({ exitCode: 4, leftovers: [{ name: 'yes' }] })
+    expect(controller.pieces('a', 1).every(({ offset, bytes }) => offset + bytes.length <= record.stdout.bytes)).toBe(true)
+    await controller.ask(requests.stop, stop('a'))
+  })
+
   test('whoever listens to everything gets each byte once and in order', async (supervisor) => {
     using controller = await supervisor.connect()
     await supervisor.start(controller, 'a', sh('seq 1 50000; seq 1 20000 >&2'), [everything])
