@@ -16,13 +16,13 @@ interface HolderRequest {
 
 type HolderAnswer = { readonly id: string } | { readonly error: ReturnType<HoldfastError['toJSON']> }
 
-export async function holdElsewhere(context: AppContext, { detach: _, waitMs: __, ...input }: ExecInput): Promise<string> {
+export async function holdElsewhere(context: AppContext, { detach: _, waitMs: __, ...input }: ExecInput, plain: boolean): Promise<string> {
   const { stdin, ...rest } = input
   const request: HolderRequest = { input: rest, stdin: stdin === undefined ? null : (await collect(stdin)).toString('base64') }
   const errors = existsSync(context.home.runs) ? join(context.home.path, 'holder.log') : '/dev/null'
   let line: string
   try {
-    line = await context.machine.startHolder({ input: `${JSON.stringify(request)}\n`, errors, cwd: context.base })
+    line = await context.machine.startHolder({ input: `${JSON.stringify(request)}\n`, errors, cwd: context.base, plain })
   } catch (error) {
     throw failure('internal', { what: `the process that would hold the run could not be started: ${toHoldfastError(error).message} (see ${errors})` }, error)
   }

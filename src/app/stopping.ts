@@ -24,9 +24,13 @@ export async function stopForeign(held: HeldRuns, record: RunRecord, signal: Sto
   const left = await context.machine.endTree(record.id, first.process, signal, graceMs, leftBehind(context.records.folder(record.id), record.id))
   const after = await awaitEnd(held, first, 2_000, call.signal)
   const settled = { ...after, leftovers: left }
-  if (after.state !== 'running') await context.records.replace(settled)
+  if (after.state === 'running') return { ...settled, warnings: [...after.warnings, endedDirectly(after, left.length)] }
+  await context.records.replace(settled)
   return settled
 }
+
+const endedDirectly = ({ holder }: RunRecord, left: number): string =>
+  `process ${holder.pid}, which holds this run, does not answer: ${left === 0 ? 'all processes of the run were ended' : 'not all processes of the run could be ended'} without it, and how it ended is recorded once it answers`
 
 function stopPlain(held: HeldRuns, record: RunRecord, signal: StopSignal, call: Call): Promise<RunRecord> {
   writeFileSync(held.context.records.folder(record.id).stop, `${signal}\n`, { mode: 0o600 })

@@ -86,7 +86,11 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
   async function exec(input: ExecInput, call: ExecCall = {}): Promise<RunResult> {
     checkBudget(input.budget)
     checkWait(input.waitMs)
-    if (input.detach && (await isHeldElsewhere(input))) return execElsewhere(input, call)
+    if (input.detach) {
+      const askedAt = systemClock.now()
+      const elsewhere = await heldElsewhere(input)
+      if (elsewhere) return execElsewhere(input, call, elsewhere === 'without-supervisor', askedAt)
+    }
     // What is detached belongs to nobody's request.
     const cancel = call.signal && !input.detach ? new AbortController() : undefined
     const stopCanceling = cancel ? linkAbort(call.signal, cancel) : () => {}
@@ -112,24 +116,24 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
   }
 
   /** A process of its own holds what is to outlive this one where no supervisor does, or has to be fed for longer than a moment. */
-  async function isHeldElsewhere({ stdin }: ExecInput): Promise<boolean> {
+  async function heldElsewhere({ stdin }: ExecInput): Promise<'without-supervisor' | 'to-be-fed' | undefined> {
     if (context.settings.disabledBy) throw failure('disabled', { where: context.settings.disabledBy })
     const given = typeof stdin === 'string' ? Buffer.byteLength(stdin) : (stdin ?? new Uint8Array())
     const bytes = typeof given === 'number' ? given : given instanceof Uint8Array ? given.length : Number.POSITIVE_INFINITY
-    if (bytes > inputChunkBytes) return true
+    if (bytes > inputChunkBytes) return 'to-be-fed'
     tryHome(context.home, context.homePlace)
-    return (await places.current()).kind === 'plain'
+    return (await places.current()).kind === 'plain' ? 'without-supervisor' : undefined
   }
 
-  async function execElsewhere(input: ExecInput, call: ExecCall): Promise<RunResult> {
+  async function execElsewhere(input: ExecInput, call: ExecCall, plain: boolean, askedAt: number): Promise<RunResult> {
     const what = input.pty ? 'a pseudo-terminal' : input.interactive ? 'input from another process' : undefined
     const place = what === undefined ? undefined : await places.current()
     if (what !== undefined && place?.kind === 'plain') throw failure('supervisor_needed', { what, why: place.why })
     tryHome(context.home, context.homePlace)
-    const id = await holdElsewhere(context, input)
+    const id = await holdElsewhere(context, input, plain)
     const record = await context.records.require(id)
     call.onBegin?.(toResultNow(context, record, input.budget))
-    const waited = await awaitEnd(held, record, input.waitMs ?? 0, call.signal)
+    const waited = await awaitEnd(held, record, Math.max(0, (input.waitMs ?? 0) - (systemClock.now() - askedAt)), call.signal)
     return toResult(context, await measured(held, waited), input.budget, context.home.warnings)
   }
 

@@ -15,7 +15,10 @@ export interface Machine {
     graceMs: number,
     known?: readonly ProcessIdentity[],
   ): Promise<readonly Leftover[]>
-  /** Starts a process of ours that holds a run on its own; resolves to its first line of answer. Rejects when there is none. */
-  startHolder(request: { input: string; errors: string; cwd: string }): Promise<string>
+  /**
+   * Starts a process of ours that holds a run on its own, without looking for a supervisor where it is `plain`; resolves to its first line
+   * of answer. Rejects when there is none.
+   */
+  startHolder(request: { input: string; errors: string; cwd: string; plain: boolean }): Promise<string>
   canMakePipes(): Promise<boolean>
 }

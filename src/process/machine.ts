@@ -30,7 +30,10 @@ export function localMachine({ holder }: MachineOptions): Machine {
       }
       return toLeftovers(await findTree(key))
     },
-    startHolder: ({ input, errors, cwd }) => launchDetached({ argv: holder.argv, env: holder.env, cwd, input, errors, timeoutMs: holderAnswerMs }),
+    startHolder({ input, errors, cwd, plain }) {
+      const env = plain ? { ...holder.env, HOLDFAST_SUPERVISOR: 'never' } : holder.env
+      return launchDetached({ argv: holder.argv, env, cwd, input, errors, timeoutMs: holderAnswerMs })
+    },
     canMakePipes,
   }
 }

@@ -21,6 +21,8 @@ const defaultIdleMs = 600_000
 /** For everything together; then commands run without a supervisor. */
 const connectMs = 8_000
 const welcomeMs = 5_000
+/** Who only asks about a run does not wait for longer than this. */
+const reachMs = 2_500
 /** How long whoever holds the lock may take until it serves: it may be beginning, or just ending. */
 const takenMs = 3_000
 const pauseMs = 5
@@ -48,7 +50,7 @@ export async function connectSupervisor(place: SupervisorPlace): Promise<Connect
 /** The supervisor that serves at the socket; undefined where nobody does, or where others could have put themselves in its place. */
 export async function reachSupervisor(path: string): Promise<Connection | undefined> {
   if (refuseFolder(dirname(path)) !== undefined) return undefined
-  const deadline = performance.now() + welcomeMs
+  const deadline = performance.now() + reachMs
   for (;;) {
     const reached = await openConnection(path, Math.max(1, deadline - performance.now()))
     if (typeof reached !== 'string') return reached

@@ -195,25 +195,35 @@ describeSupervised('a command that cannot be started', () => {
 })
 
 describeSupervised('a supervisor that does not answer', () => {
-  inPlace('keeps nobody waiting without bound: its runs are told as they are known, and new ones run without it', async (place) => {
-    const { holdfast, again } = place
-    const { id } = await holdfast.exec({ script: 'echo up; sleep 74.5', waitMs: 0 })
-    await until('it has printed', async () => (await holdfast.output({ run: id })).text === 'up\n')
-    const { pid } = recordOf(place, id).holder
-    process.kill(pid, 'SIGSTOP')
-    try {
-      const other = await again()
-      expect(await other.wait({ run: id, waitMs: 100 })).toMatchObject({ state: 'running', stdout: { bytes: 3 } })
-      await expect(other.input({ run: id, text: 'x' })).rejects.toMatchObject({ code: 'unavailable', details: { reason: 'supervisor_unavailable' } })
-      const run = await other.exec({ argv: ['echo', 'on'] })
-      expect(run).toMatchObject({ outcome: exited(0), usage: null, warnings: [expect.stringContaining('the supervisor cannot be used')] })
-      expect(await other.exec({ argv: ['echo', 'once'] })).toMatchObject({ warnings: [] })
-    } finally {
-      process.kill(pid, 'SIGCONT')
-    }
-    await holdfast.stop({ run: id })
-    expectNothingLeft(id)
-  })
+  inPlace(
+    'keeps nobody waiting without bound: its runs are told as they are known, and new ones run without it',
+    async (place) => {
+      const { holdfast, again } = place
+      const { id } = await holdfast.exec({ script: 'echo up; sleep 74.5', waitMs: 0 })
+      await until('it has printed', async () => (await holdfast.output({ run: id })).text === 'up\n')
+      const { pid } = recordOf(place, id).holder
+      process.kill(pid, 'SIGSTOP')
+      try {
+        const other = await again()
+        expect(await other.wait({ run: id, waitMs: 100 })).toMatchObject({ state: 'running', stdout: { bytes: 3 } })
+        await expect(other.input({ run: id, text: 'x' })).rejects.toMatchObject({ code: 'unavailable', details: { reason: 'supervisor_unavailable' } })
+        const run = await other.exec({ argv: ['echo', 'on'] })
+        expect(run).toMatchObject({ outcome: exited(0), usage: null, warnings: [expect.stringContaining('the supervisor cannot be used')] })
+        expect(await other.exec({ argv: ['echo', 'once'] })).toMatchObject({ warnings: [] })
+        expect(await other.stop({ run: id })).toMatchObject({ state: 'running', leftovers: [], warnings: [expect.stringContaining('does not answer')] })
+        expectNothingLeft(id)
+        // Whoever holds what is to live on does not look for it once more.
+        const asked = performance.now()
+        const detached = await (await again()).exec({ argv: ['sleep', '1'], detach: true, waitMs: 100 })
+        expect(performance.now() - asked).toBeLessThan(9_000)
+        expect(await other.wait({ run: detached.id })).toMatchObject({ outcome: exited(0), usage: null })
+      } finally {
+        process.kill(pid, 'SIGCONT')
+      }
+      expect(await holdfast.wait({ run: id })).toMatchObject({ state: 'ended', outcome: { kind: 'signaled', signal: 'SIGTERM' }, warnings: [] })
+    },
+    90_000,
+  )
 })
 
 describeSupervised('a supervisor whose folder was removed', () => {
