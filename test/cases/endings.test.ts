@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { ExecInput, RunResult } from '../../src/index.ts'
 import { isSupervised } from '../support/modes.ts'
-import { caseFile, describeCases, end, exited, expectNothingLeft, logOf, marked, named, runProgram, testsInPlace, until } from './place.ts'
+import { caseFile, describeCases, end, exited, expectNothingLeft, logOf, marked, named, namedIn, runProgram, testsInPlace, until } from './place.ts'
 
 const inPlace = testsInPlace(40_000)
 
@@ -53,13 +53,14 @@ describeCases('A: pipes held open, time limits, what is left behind', () => {
     endAll(marked(run.id))
   })
 
-  inPlace('B004: at the limit writer and reader of a fifo both end', async ({ holdfast }) => {
+  inPlace('B004: at the limit writer and reader of a fifo both end', async (place) => {
+    const { holdfast } = place
     const { value: run, ms } = await timed(() => holdfast.exec(script('B004.sh', { timeoutMs: 3_000 })))
     expect(ms).toBeLessThan(6_000)
     expect(run.outcome).toMatchObject({ kind: 'timed_out', limit: 'wall' })
     expect(logOf(run)).toContain('child 1\nchild 2\n')
     expectNothingLeft(run)
-    expect(named('b004-writer')).toEqual([])
+    expect(namedIn(place, 'b004-writer')).toEqual([])
   })
 
   inPlace('B005: a tree that ignores TERM is killed after the grace time', async ({ holdfast }) => {

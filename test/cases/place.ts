@@ -170,6 +170,12 @@ function processes(keep: (pid: number, command: string) => boolean): Seen[] {
 /** Living processes with a word in their command line. */
 export const named = (word: string): Seen[] => processes((_, command) => command.includes(word))
 
+/** Those of them that were started in the place: others may run the same test. */
+export const namedIn = ({ world }: Place, word: string): Seen[] => {
+  const here = new Set(processesIn(world.folder, false).map(({ pid }) => pid))
+  return named(word).filter(({ pid }) => here.has(pid))
+}
+
 /** Living processes of a run, by its mark. */
 export function marked(run: string): Seen[] {
   return processes((pid) => {
