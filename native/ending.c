@@ -53,9 +53,14 @@ static bool join_logs(struct run *run) {
 }
 
 static void save_record(struct run *run) {
+  const struct log *out = run->streams[STDOUT].log, *err = run->streams[STDERR].log;
   free(run->json);
-  run->json = record_json(&run->record, run->id, run->streams[STDOUT].log, run->streams[STDERR].log);
-  if (run->json) server_save(run->server, run, run->json);
+  run->json = record_json(&run->record, run->id, out, err, false);
+  if (!run->json) return;
+  bool failed = log_failure(out) != 0 || log_failure(err) != 0;
+  char *brief = failed ? record_json(&run->record, run->id, out, err, true) : NULL;
+  server_save(run->server, run, &(struct record_texts){run->json, brief});
+  free(brief);
 }
 
 static void late_step(struct timer *timer) {

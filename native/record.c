@@ -16,7 +16,7 @@
 #include "errno-name.h"
 #include "fault.h"
 
-enum { MOST_UNSAVED = 256, RECENT_BYTES = 8192 };
+enum { MOST_UNSAVED = 256, RECENT_BYTES = 8192, SURE_BYTES = 4096 /* of a file that has any: the least that a disk gives */ };
 static const int64_t worth_staying_us = INT64_C(600) * 1000000;
 
 void record_leftovers(struct end_record *record, const struct process *processes, size_t count) {
@@ -120,7 +120,7 @@ static void put_leftovers(FILE *out, const struct end_record *record) {
   fputc(']', out);
 }
 
-static void put_failures(FILE *out, const struct log *const logs[2]) {
+static void put_failures(FILE *out, const struct log *const logs[2], bool brief) {
   static const char *const names[] = {"stdout", "stderr"};
   const char *separator = "";
   fputs(",\"failures\":[", out);
@@ -131,7 +131,7 @@ static void put_failures(FILE *out, const struct log *const logs[2]) {
     separator = ",";
   }
   fputc(']', out);
-  if (separator[0] == '\0') return;
+  if (separator[0] == '\0' || brief) return;
   separator = "";
   fputs(",\"unsaved\":{", out);
   for (int at = 0; at < 2; at += 1) {
@@ -145,7 +145,7 @@ static void put_failures(FILE *out, const struct log *const logs[2]) {
   fputc('}', out);
 }
 
-char *record_json(const struct end_record *record, const char *run, const struct log *out, const struct log *err) {
+char *record_json(const struct end_record *record, const char *run, const struct log *out, const struct log *err, bool brief) {
   char *text = NULL;
   size_t length;
   FILE *stream = open_memstream(&text, &length);
@@ -163,7 +163,7 @@ char *record_json(const struct end_record *record, const char *run, const struct
   put_totals(stream, "stderr", err);
   put_leftovers(stream, record);
   fprintf(stream, ",\"confirmed\":%s", record->confirmed ? "true" : "false");
-  put_failures(stream, (const struct log *const[]){out, err});
+  put_failures(stream, (const struct log *const[]){out, err}, brief);
   fprintf(stream, ",\"late\":%s}", record->late ? "true" : "false");
   bool failed = ferror(stream) != 0;
   if (fclose(stream) != 0 || failed) {
@@ -272,14 +272,17 @@ static void keep_unsaved(struct unsaved_list *list, int folder, const char *run,
   if (list->count > MOST_UNSAVED) unsaved_drop(list, &list->first);
 }
 
-void record_save(struct unsaved_list *list, int folder, const char *run, const char *json, bool alone, int64_t now_us) {
+void record_save(struct unsaved_list *list, int folder, const char *run, const struct record_texts *texts, bool alone, int64_t now_us) {
   /* An older record of the same run must not replace this one later. */
   for (struct unsaved **link = &list->first; *link;) {
     if (strcmp((*link)->run, run) == 0) unsaved_drop(list, link);
     else link = &(*link)->next;
   }
-  if ((alone && record_become(folder, json)) || record_write(folder, "end.json", json) || is_removed(folder)) return;
-  keep_unsaved(list, folder, run, json, now_us);
+  bool fits = strlen(texts->json) < SURE_BYTES;
+  if ((alone && fits && record_become(folder, texts->json)) || record_write(folder, "end.json", texts->json) || is_removed(folder)) return;
+  /* A full disk still takes what needs no more room than the file that is there. */
+  if (texts->brief && !(alone && record_become(folder, texts->brief))) (void)record_write(folder, "end.json", texts->brief);
+  keep_unsaved(list, folder, run, texts->json, now_us);
 }
 
 bool unsaved_retry(struct unsaved_list *list, int64_t now_us) {

@@ -37,8 +37,8 @@ enum { MOST_LEFTOVERS = 1000 };
 /* Replaces the leftovers. Where memory is exhausted there are none. */
 void record_leftovers(struct end_record *record, const struct process *processes, size_t count);
 
-/* The one line of end.json without its line feed, malloc; NULL where memory is exhausted. */
-char *record_json(const struct end_record *record, const char *run, const struct log *out, const struct log *err);
+/* The one line of end.json without its line feed, malloc; NULL where memory is exhausted. `brief`: without the bytes that no log took. */
+char *record_json(const struct end_record *record, const char *run, const struct log *out, const struct log *err, bool brief);
 
 /* Writes a sibling and renames it. False with errno. */
 bool record_write(int folder, const char *name, const char *text);
@@ -60,8 +60,13 @@ struct unsaved_list {
   size_t count;
 };
 
+struct record_texts {
+  const char *json;
+  const char *brief;     /* to be written where there is no room for that; NULL where it is the same */
+};
+
 /* Writes end.json, or keeps it to try again; at most 256 of them. `alone`: nothing was left behind. */
-void record_save(struct unsaved_list *list, int folder, const char *run, const char *json, bool alone, int64_t now_us);
+void record_save(struct unsaved_list *list, int folder, const char *run, const struct record_texts *texts, bool alone, int64_t now_us);
 /* Tries all again. True while there is one that is younger than ten minutes: so long it is worth to stay for them. */
 bool unsaved_retry(struct unsaved_list *list, int64_t now_us);
 void unsaved_free(struct unsaved_list *list);

@@ -167,9 +167,9 @@ static void retry_due(struct timer *timer) {
   if (server->unsaved.first) server_after(server, &server->retry, second_us);
 }
 
-void server_save(struct server *server, struct run *run, const char *json) {
+void server_save(struct server *server, struct run *run, const struct record_texts *texts) {
   bool alone = run->record.leftover_count == 0 && !run->record.late;
-  record_save(&server->unsaved, run->folder, run->id, json, alone, server->now_us);
+  record_save(&server->unsaved, run->folder, run->id, texts, alone, server->now_us);
   if (!server->unsaved.first || server->retry.is_set) return;
   server->unsaved_worth_staying = true;
   server_after(server, &server->retry, second_us);

@@ -89,6 +89,6 @@ void server_after(struct server *server, struct timer *timer, int64_t us);
 int64_t ms_to_us(uint64_t ms);
 /* Cancels everything and ends. Asked a second time, it no longer waits for the grace. */
 void server_stop(struct server *server);
-void server_save(struct server *server, struct run *run, const char *json);
+void server_save(struct server *server, struct run *run, const struct record_texts *texts);
 
 #endif

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Holdfast, RunResult } from '../../src/index.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/open.ts'
+import { isSupervised } from '../support/modes.ts'
 import { caseFile, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, runProgram, testsInPlace, until } from './place.ts'
 
 const inPlace = testsInPlace(60_000)
@@ -313,6 +314,9 @@ describe('a home that cannot be written to', () => {
     expect(run.warnings.join()).toMatch(/ENOSPC/)
     expect(run.digest).toContain('ENOSPC')
     expect(run.digest).toContain('2 | the-end')
+    // A supervisor writes how it ended where its first process was noted.
+    const told = await (await place.again({ env })).show({ run: run.id })
+    if (isSupervised) expect(told).toMatchObject({ state: 'ended', outcome: exited(7), stdout: run.stdout })
     const small = await expectRuns(holdfast, 'small')
     expect(small.warnings.join()).toMatch(/no space is left on the disk.*the run is kept in/)
     expect(small.digest).toContain('small-error')
