@@ -117,10 +117,12 @@ describe('output that is lost, made up or cut', () => {
     expect(logOf(await holdfast.exec({ script: "sh -c 'seq 1 2000000' | tail -n1" }))).toBe('2000000\n')
   })
 
-  inPlace('a run that goes from the foreground to the background loses nothing', async ({ holdfast }) => {
-    const script = 'for i in $(seq 1 60); do echo "line $i"; sleep 0.02; done; exit 3'
+  inPlace('a run that goes from the foreground to the background loses nothing', async ({ holdfast, world }) => {
+    const gate = world.path('gate')
+    const script = `for i in $(seq 1 59); do echo "line $i"; sleep 0.02; done; while ! [ -e ${gate} ]; do sleep 0.02; done; echo line 60; exit 3`
     const begun = await holdfast.exec({ script, waitMs: 300 })
     expect(begun.state).toBe('running')
+    writeFileSync(gate, '')
     const run = await holdfast.wait({ run: begun.id })
     expect(run).toMatchObject({ state: 'ended', outcome: exited(3), stdout: { lines: 60 } })
     expect(logOf(run)).toBe(Array.from({ length: 60 }, (_, i) => `line ${i + 1}\n`).join(''))

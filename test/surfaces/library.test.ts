@@ -78,12 +78,15 @@ describe('exec', () => {
     expect(existsSync(world.path('root', 'made'))).toBe(false)
   })
 
-  inPlace('answers after waitMs, and a signal that comes later cancels nothing', async ({ holdfast }) => {
+  inPlace('answers after waitMs, and a signal that comes later cancels nothing', async ({ holdfast, world }) => {
     const canceler = new AbortController()
-    const running = await holdfast.exec({ script: 'echo begun; sleep 0.8; echo over', waitMs: 300, signal: canceler.signal })
+    const gate = world.path('gate')
+    const script = `echo begun; while ! [ -e ${gate} ]; do sleep 0.02; done; echo over`
+    const running = await holdfast.exec({ script, waitMs: 300, signal: canceler.signal })
     expect(running).toMatchObject({ state: 'running', outcome: null, endedAt: null })
     expect(running.digest).toMatch(/still running[\s\S]*begun/)
     canceler.abort()
+    writeFileSync(gate, '')
     expect(await holdfast.wait({ run: running.id })).toMatchObject({ outcome: exited(0), stdout: { lines: 2 } })
   })
 
