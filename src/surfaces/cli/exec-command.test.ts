@@ -122,6 +122,9 @@ describe('what exec prints', () => {
     const app = { exec: async () => fakeRun({ state: 'running', outcome: null }) }
     expect(await play(['exec', '--detach', '--', 'x'], { app })).toMatchObject({ code: 0, stdout: 'r1\n' })
     expect(await play(['exec', '--wait', '1s', '--', 'x'], { app })).toMatchObject({ code: 0, stdout: 'the digest\n' })
+    const quick = { exec: async () => fakeRun({ outcome: { kind: 'exited', exitCode: 3, signal: null, limit: null } }) }
+    expect(await play(['exec', '--detach', '--', 'x'], { app: quick })).toMatchObject({ code: 0, stdout: 'r1\n' })
+    expect(await play(['exec', '--wait', '1s', '--', 'x'], { app: quick })).toMatchObject({ code: 3 })
   })
 
   it('is nothing with --quiet, besides errors', async () => {

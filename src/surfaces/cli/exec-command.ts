@@ -72,7 +72,7 @@ export const execCommand: Command = commandFor(exec, 'exec', 'Run commands', {
   details: [
     exec.description,
     'Ctrl-C cancels the command. With --detach or --wait it runs in the background, also beyond this program: see it with wait, output and stop, write to it with input.',
-    "The digest goes to standard output. Exit status: the command's own; 124 timed out; 125 Holdfast failed; 126 not executable; 127 not found; 128+n ended by signal n; 0 while it still runs.",
+    "The digest goes to standard output. Exit status: the command's own; 124 timed out; 125 Holdfast failed; 126 not executable; 127 not found; 128+n ended by signal n; 0 with --detach, or while it still runs.",
   ],
   options: [
     scriptOption,
@@ -103,6 +103,7 @@ async function runExec(invocation: Invocation): Promise<number> {
   const { parsed, stdout, stderr } = invocation
   const { detach, quiet } = parsed.own
   const background = detach === true || parsed.input.waitMs !== undefined
+  const detached = detach === true && parsed.input.waitMs === undefined
   if (parsed.own.stream && (background || parsed.json)) {
     throw failure('invalid', { field: '--stream', value: true, accepted: '--stream without --detach, --wait and --json' })
   }
@@ -122,7 +123,6 @@ async function runExec(invocation: Invocation): Promise<number> {
   }
   if (parsed.json && !quiet) printJson(stdout, result)
   else if (!quiet) {
-    const detached = detach === true && parsed.input.waitMs === undefined
     const target = isStreamed ? stderr : stdout
     // Who has just seen all of it on a terminal needs no more than how it ended.
     const text = detached ? result.id : isShown && !parsed.own.stream ? headLine(result.digest) : result.digest
@@ -130,6 +130,8 @@ async function runExec(invocation: Invocation): Promise<number> {
     printWarnings(stderr, result, text)
     sayThatItGoesOn(invocation, result)
   }
+  // Whether a quick command was over already is a matter of luck.
+  if (detached) return 0
   return isStreamed && stdout.gone ? brokenPipe : exitOfRun(result)
 }
 
