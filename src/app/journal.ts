@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../core/errors.ts'
 import type { ProcessIdentity } from '../core/run.ts'
@@ -132,6 +132,8 @@ export function ownerOf(name: string): ProcessIdentity | undefined {
 
 /** The journals of other processes that say something, and those that nobody will ever write to again. `skip` is left out. */
 export function listJournals(folder: string, skip: string | undefined): string[] {
+  // Nearly always there is none, and what is looked at is not read then.
+  if (!existsSync(folder)) return []
   let names: string[]
   try {
     names = readdirSync(folder)
