@@ -9,24 +9,22 @@ import {
   type BareSupervisor,
   buildFrame,
   controllerOf,
+  everything,
   numberOf,
+  open,
   openSupervisor,
   processesWith,
   type Said,
   type SupervisorProgram,
+  sh,
   textOf,
+  uniqueText,
   until,
 } from '../test/support/bare-supervisor.ts'
 import { random } from '../test/support/random.ts'
 import { openWorld } from '../test/support/world.ts'
 
 /* What the supervisor promises of itself: its connections, its life and its death. */
-
-const everything = [18, 1] as const
-const open = [6, 2] as const
-const sh = (script: string): string[] => ['/bin/sh', '-c', script]
-let counter = 0
-const uniqueText = (): string => `supervisor-life-${process.pid}-${++counter}-`
 
 const kill = (pid: number, signal: NodeJS.Signals): void => void process.kill(pid, signal)
 

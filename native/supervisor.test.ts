@@ -4,13 +4,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildSanitized, packedProgram, type SupervisorProgram } from '../test/support/bare-supervisor.ts'
 import { hasProgram } from '../test/support/has-program.ts'
 import { openWorld } from '../test/support/world.ts'
+import { declareCommandTests } from './supervisor-commands-suite.ts'
+import { declareEndingTests } from './supervisor-endings-suite.ts'
 import { declareLifeTests } from './supervisor-life-suite.ts'
-import { declareRunTests } from './supervisor-suite.ts'
+import { declareOutputTests } from './supervisor-output-suite.ts'
 
 const hasCompiler = hasProgram('cc', 'the supervisor')
 
 describe.runIf(hasCompiler)('the supervisor', () => {
-  declareRunTests(packedProgram)
+  declareCommandTests(packedProgram)
+  declareEndingTests(packedProgram)
+  declareOutputTests(packedProgram)
   declareLifeTests(packedProgram)
 })
 
@@ -26,7 +30,9 @@ describe.runIf(hasCompiler)('the supervisor with sanitizers', () => {
   beforeAll(() => buildSanitized(program.path), 120_000)
   afterAll(() => world[Symbol.asyncDispose]())
 
-  declareRunTests(program)
+  declareCommandTests(program)
+  declareEndingTests(program)
+  declareOutputTests(program)
   declareLifeTests(program)
 
   it('found nothing wrong', () => {

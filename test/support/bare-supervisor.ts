@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { it } from 'vitest'
 import type { EndRecord } from '../../src/core/end-record.ts'
 import { answers, type Frame, FrameReader, FrameWriter, requests } from '../../src/supervisor/frames.ts'
 import { openWorld, type World } from './world.ts'
@@ -384,4 +385,31 @@ export function buildSanitized(out: string): void {
   const script = fileURLToPath(new URL('../../scripts/build-supervisor', import.meta.url))
   const { status, stderr } = spawnSync(script, ['--sanitize', '--required', '--out', out], { encoding: 'utf8', timeout: 120_000 })
   if (status !== 0) throw new Error(stderr)
+}
+
+/** Fields of START and WATCH. */
+export const everything = [18, 1] as const
+export const open = [6, 2] as const
+
+export const sh = (script: string): string[] => ['/bin/sh', '-c', script]
+
+let counter = 0
+/** A text that no other test has in its command lines. */
+export const uniqueText = (): string => `supervisor-test-${process.pid}-${++counter}-`
+
+/** The fields of a STOP that cancels. */
+export const stopOf = (run: string, signal?: number, graceMs?: number): Field[] => [
+  [1, run],
+  [2, 1],
+  ...(signal === undefined ? [] : [[3, signal] as const]),
+  ...(graceMs === undefined ? [] : [[4, graceMs] as const]),
+]
+
+/** Declares tests that each have a supervisor of their own; they wait side by side. */
+export function testsWith(program: SupervisorProgram): (title: string, body: (supervisor: BareSupervisor) => Promise<void>, args?: readonly string[]) => void {
+  return (title, body, args = []) =>
+    it.concurrent(title, async () => {
+      await using supervisor = await openSupervisor(program, args)
+      await body(supervisor)
+    }, 60_000)
 }
