@@ -1,4 +1,17 @@
-import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../core/errors.ts'
 import type { ProcessIdentity } from '../core/run.ts'
@@ -130,7 +143,7 @@ export function ownerOf(name: string): ProcessIdentity | undefined {
   }
 }
 
-/** The journals of other processes that say something, and those that nobody will ever write to again. `skip` is left out. */
+/** The names of the journals there are, `skip` left out. */
 export function listJournals(folder: string, skip: string | undefined): string[] {
   // Nearly always there is none, and what is looked at is not read then.
   if (!existsSync(folder)) return []
