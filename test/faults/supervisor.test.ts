@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Random } from '../support/random.ts'
 import type { Controller, FaultyPlace, StartOptions, StepsKind } from './faulty-place.ts'
 import { describeFaults } from './rounds.ts'
-import { type Expected, expectAnswer, expectTruth, itsOwnEnd } from './truth.ts'
+import { type Expected, expectAnswer, expectGone, expectTruth, itsOwnEnd } from './truth.ts'
 
 /*
  * The supervisor kills itself in the middle of a step (native/fault.h). Where it does is known exactly, so what has to be kept is, too:
@@ -112,6 +112,9 @@ describeFaults('kill -9 of the supervisor when', faults, async (place, fault, ra
 
 interface SignalFromOutside extends Expected {
   readonly when: string
+  readonly kind?: StepsKind
+  /** Whether nobody waits for the run. */
+  readonly alone?: boolean
   /** Happens while the command waits in the middle of its output. */
   readonly act: (place: FaultyPlace, id: string) => void | Promise<void>
 }
@@ -126,6 +129,18 @@ const canceled = { state: 'ended', kind: 'canceled', exitCode: 143 } as const
 
 const fromOutside: readonly SignalFromOutside[] = [
   { when: 'KILL to the inner one', act: (place) => signal(inner(place), 'SIGKILL'), truth: 'interrupted', kept: 'read' },
+  {
+    // Whoever asked is gone, and nobody looks: the outer one ends what the inner one had started.
+    when: 'KILL to the inner one while nobody waits',
+    alone: true,
+    kind: 'stubborn',
+    async act(place) {
+      signal(inner(place), 'SIGKILL')
+      await expectGone(() => place.processes())
+    },
+    truth: 'interrupted',
+    kept: 'read',
+  },
   {
     when: 'KILL to the outer one: it was only the reserve',
     act(place) {
@@ -186,11 +201,12 @@ const fromOutside: readonly SignalFromOutside[] = [
 ]
 
 describeFaults('a signal to the supervisor:', fromOutside, async (place, fault) => {
-  const controller = place.start('cli', 'plain')
+  const controller = place.start('cli', fault.kind ?? 'plain', { flags: fault.alone ? ['--detach'] : [] })
   await place.waiting()
   const id = await place.run()
+  if (fault.alone) expect((await controller.ended).status).toBe(0)
   await fault.act(place, id)
   const answer = await controller.ended
   const { shown } = await expectTruth(place, id, fault)
-  expectAnswer(answer, shown)
+  if (!fault.alone) expectAnswer(answer, shown)
 })

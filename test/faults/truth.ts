@@ -101,7 +101,7 @@ export async function expectNothingLeft(place: FaultyPlace): Promise<void> {
 }
 
 /** Looks through all processes before and after, and in between, which costs far less, at those that were found. */
-async function expectGone(find: () => readonly Living[]): Promise<void> {
+export async function expectGone(find: () => readonly Living[]): Promise<void> {
   const found = find()
   await until('they have ended', () => !found.some(isAlive), idleMs + boundMs).catch(() => {})
   const left = find()
