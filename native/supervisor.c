@@ -22,7 +22,7 @@ extern char **environ;
 
 struct options {
   char *socket, *home;
-  bool stdio, version, idle_given;
+  bool stdio, version, apart, idle_given;
   uint64_t idle_ms;
 };
 
@@ -54,6 +54,8 @@ static bool parse_options(int argc, char **argv, struct options *options) {
       options->version = true;
     } else if (strcmp(argv[at], "--stdio") == 0) {
       options->stdio = true;
+    } else if (strcmp(argv[at], "--apart") == 0) {
+      options->apart = true;
     } else if (strcmp(argv[at], "--socket") == 0 && value) {
       if (!copy_text(&options->socket, value)) return false;
       at += 1;
@@ -135,6 +137,13 @@ static int serve(struct server *server, const struct options *options, struct pl
   return 0;
 }
 
+/* A child of nobody who is around: whoever starts it may be a command of another supervisor, and is ended with all that is below it. */
+static bool leave_parent(void) {
+  pid_t child = fork();
+  if (child > 0) _exit(0);
+  return child == 0;
+}
+
 static int live(const struct options *options) {
   struct place place = {.lock = -1, .door = -1};
   if (options->socket) {
@@ -158,7 +167,7 @@ int main(int argc, char **argv) {
   struct options options = {0};
   tidy_descriptors();
   if (argc < 1 || !parse_options(argc, argv, &options)) {
-    fputs("usage: holdfast-supervisor --socket PATH [--home PATH] [--idle-ms N] | --stdio [--idle-ms N] | --version\n", stderr);
+    fputs("usage: holdfast-supervisor --socket PATH [--home PATH] [--idle-ms N] [--apart] | --stdio [--idle-ms N] | --version\n", stderr);
     free_options(&options);
     return 2;
   }
@@ -170,6 +179,7 @@ int main(int argc, char **argv) {
   blank(argc, argv);
   start_umask = umask(077);
   prepare_signals(!options.stdio);
+  if (options.apart && !leave_parent()) return complain("cannot begin");
   setsid();
   if (chdir("/") != 0) return complain("/");
   int status = live(&options);

@@ -13,11 +13,11 @@ export interface SupervisorSettings {
 }
 
 /**
- * Starts the supervisor on a socket, apart from this process: in a session of its own, with nothing of our environment, folder or
- * descriptors. `ready`: it serves. `taken`: somebody else does. Rejects with the system's error, or with what it said instead.
+ * Starts the supervisor on a socket, apart from this process: no child of it, in a session of its own, with nothing of our environment,
+ * folder or descriptors. `ready`: it serves. `taken`: somebody else does. Rejects with the system's error, or with what it said instead.
  */
 export async function startSupervisor(program: string, { socket, home, idleMs }: SupervisorSettings): Promise<'ready' | 'taken'> {
-  const child = spawn(program, ['--socket', socket, '--home', home, '--idle-ms', String(idleMs)], {
+  const child = spawn(program, ['--socket', socket, '--home', home, '--idle-ms', String(idleMs), '--apart'], {
     argv0: 'holdfast-supervisor',
     cwd: '/',
     env: {},

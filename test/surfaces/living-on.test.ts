@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../src/core/run.ts'
 import { describeSupervised, end, exited, expectNothingLeft, logOf, marked, type Place, testsInPlace, until } from '../cases/place.ts'
@@ -244,6 +245,29 @@ describeSupervised('a supervisor whose folder was removed', () => {
     expect(await other.wait({ run: short.id })).toMatchObject({ state: 'ended', outcome: exited(4) })
     expect(await other.stop({ run: id })).toMatchObject({ state: 'ended', outcome: { kind: 'canceled' }, stdout: { bytes: 3 } })
     expectNothingLeft(id)
+  })
+})
+
+describeSupervised('a supervisor that a command of another one has started', () => {
+  inPlace('does not end with that command, and nor do the runs of others', async (place) => {
+    const { holdfast, again, world } = place
+    const env = { ...world.env, HOLDFAST_HOME: world.path('other') }
+    const library = fileURLToPath(new URL('../../dist/index.mjs', import.meta.url))
+    const script = `import { openHoldfast } from ${JSON.stringify(library)}
+const holdfast = await openHoldfast({ root: ${JSON.stringify(world.root)}, env: ${JSON.stringify(env)} })
+console.log((await holdfast.exec({ script: 'sleep 77.5', detach: true })).id)
+await new Promise((resolve) => setTimeout(resolve, 77_500))`
+    const outer = await holdfast.exec({ argv: [process.execPath, '--input-type=module', '-e', script], detach: true })
+    await until('it has begun a run', async () => /^\w{12}\n$/.test((await holdfast.output({ run: outer.id })).text))
+    const inner = (await holdfast.output({ run: outer.id })).text.trim()
+    const other = await again({ env })
+    const unrelated = await other.exec({ script: 'sleep 77.5', detach: true })
+    expect(await holdfast.stop({ run: outer.id })).toMatchObject({ outcome: { kind: 'canceled' }, leftovers: [] })
+    // What a command starts is a part of it, also by way of Holdfast.
+    await until('the inner run is over', async () => (await other.show({ run: inner })).state === 'ended')
+    expect((await other.show({ run: unrelated.id })).state).toBe('running')
+    expect(await other.stop({ run: unrelated.id })).toMatchObject({ outcome: { kind: 'canceled' } })
+    expectNothingLeft(unrelated.id)
   })
 })
 
