@@ -204,13 +204,21 @@ describe.runIf(program.kind === 'found')('connecting', () => {
     expect((await open()).supervisor.pid).not.toBe(first.supervisor.pid)
   })
 
-  it('does not wait for long where the socket of a supervisor was removed', async () => {
+  it('finds a supervisor again that is needed and whose socket was removed', async () => {
     const first = await open()
     rmSync(first.path)
+    expect((await open()).supervisor).toEqual(first.supervisor)
+  })
+
+  it('does not wait for long where it cannot make its socket anew', async () => {
+    const first = await open()
+    rmSync(first.path)
+    process.kill(first.supervisor.pid, 'SIGSTOP')
     const startedAt = performance.now()
     expect(await whyOf(open())).toContain(`nobody answers at ${first.path}`)
     expect(performance.now() - startedAt).toBeLessThan(8_000)
     expect(await reachSupervisor(first.path)).toBeUndefined()
+    process.kill(first.supervisor.pid, 'SIGCONT')
   })
 
   it('does not reach for a socket in a folder that others could have prepared', async () => {
