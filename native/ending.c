@@ -21,12 +21,6 @@ static const int64_t going_us = 25000;
 /* Of a log that is closed, per turn of the loop. */
 enum { JOIN_BYTES = 4 * 1024 * 1024 };
 
-/* What was printed a moment ago may not have been reported yet. */
-static bool read_now(struct run *run) {
-  bool out = stream_read_now(&run->streams[STDOUT]), err = stream_read_now(&run->streams[STDERR]);
-  return out || err;
-}
-
 static void enter_phase(struct run *run, enum run_phase phase, void (*step)(struct timer *)) {
   timer_clear(&run->server->timers, &run->step);
   run->phase = phase;
@@ -109,7 +103,7 @@ static void join_step(struct timer *timer) {
 }
 
 static void finish(struct run *run) {
-  (void)read_now(run);
+  (void)streams_read_now(run);
   run->record.duration_us = run->over_us - run->started_us;
   input_close(run);
   enter_phase(run, RUN_JOINING, join_step);
@@ -129,7 +123,7 @@ void run_let_go(struct run *run) {
     return;
   }
   bool any = !pipes_are_closed(run);
-  (void)read_now(run);
+  (void)streams_read_now(run);
   for (int index = 0; index < 2; index += 1) stream_close(&run->streams[index]);
   if (any) begin_late(run);
 }
@@ -197,7 +191,7 @@ static void drain_step(struct timer *timer) {
   }
   if (now_us - run->quiet_since_us >= drain_quiet_us) {
     /* On a busy machine what was just started may not have had its turn yet. */
-    if (!is_busy(run) && (!read_now(run) || pipes_are_closed(run))) {
+    if (!is_busy(run) && (!streams_read_now(run) || pipes_are_closed(run))) {
       drained(run);
       return;
     }

@@ -12,7 +12,7 @@
 #include "fault.h"
 #include "listener.h"
 
-enum { LARGE_PIPE = 1024 * 1024, USUAL_PIPE = 65536, FULL_READS = 4, SEARCHES_PER_PRUNE = 4 };
+enum { LARGE_PIPE = 1024 * 1024, USUAL_PIPE = 65536, MOST_MEASURES = 4, FULL_READS = 4, SEARCHES_PER_PRUNE = 4 };
 static const int64_t order_flush_us = 100000;
 
 /* ---- the table ---- */
@@ -222,6 +222,7 @@ void stream_close(struct stream *stream) {
   if (stream->source.fd < 0) return;
   /* A duplicate of a pseudo-terminal would keep it in the list of the kernel. */
   if (stream->run->pty) server_unwatch(server, &stream->source);
+  arrivals_unwatch(&server->arrivals, stream);
   close(stream->source.fd);
   stream->source.fd = -1;
   if (stream->is_large) server->large_pipes -= 1;
@@ -245,11 +246,72 @@ static enum read_result read_once(struct stream *stream, size_t *length) {
   return *length < READ_MOST && !stream->run->pty ? READ_ALL : READ_SOME;
 }
 
-/* The pipe is reported once each time something comes (EPOLLET), so that the kernel's list keeps the order in which both streams
-   came. So it has to be read to its end, or reported anew. */
+/* ---- output in the order of arrival ---- */
+
+static size_t waiting_in(const struct stream *stream) {
+  int bytes = 0;
+  if (stream->source.fd < 0 || ioctl(stream->source.fd, FIONREAD, &bytes) != 0 || bytes < 0) return 0;
+  return (size_t)bytes;
+}
+
+/* Not more than was counted: what came since has a later turn. */
+static void read_exactly(const struct stream *stream, uint8_t *room, size_t *length) {
+  if (*length == 0) return;
+  ssize_t got;
+  do got = read(stream->source.fd, room, *length);
+  while (got < 0 && errno == EINTR);
+  *length = got > 0 ? (size_t)got : 0;
+}
+
+static void measure(struct run *run, size_t length[2]) {
+  for (int index = 0; index < 2; index += 1) length[index] = waiting_in(&run->streams[index]);
+}
+
+/* How much waits, and the turns of all of it: in a moment in which nothing is written, if there is one. */
+static void measure_turns(struct run *run, size_t length[2]) {
+  size_t before[2];
+  measure(run, length);
+  turns_settle(&run->turns, length);
+  for (int tries = 0; tries < MOST_MEASURES; tries += 1) {
+    memcpy(before, length, sizeof before);
+    arrivals_take(&run->server->arrivals);
+    measure(run, length);
+    if (before[STDOUT] == length[STDOUT] && before[STDERR] == length[STDERR]) break;
+  }
+  /* Each of these bytes was counted before the notes are taken. A write is noted a moment after its bytes can be seen. */
+  arrivals_take(&run->server->arrivals);
+}
+
+/* Takes what waits in both pipes, each piece in its turn. False where nothing waits, or so much that its order does not matter: then the
+   pipe is read as a whole. */
+static bool take_in_turns(struct run *run) {
+  struct server *server = run->server;
+  uint8_t *room[2] = {server->room, server->room + USUAL_PIPE};
+  size_t length[2];
+  measure_turns(run, length);
+  if (length[STDOUT] >= USUAL_PIPE || length[STDERR] >= USUAL_PIPE) {
+    run->turns.count = 0;
+    return false;
+  }
+  for (int index = 0; index < 2; index += 1) read_exactly(&run->streams[index], room[index], &length[index]);
+  if (length[STDOUT] + length[STDERR] == 0) return false;
+  while (length[STDOUT] + length[STDERR] > 0) {
+    struct piece piece = turns_next(&run->turns, (const uint8_t *const *)room, length);
+    take_output(&run->streams[piece.stream], room[piece.stream], piece.length);
+    room[piece.stream] += piece.length;
+    length[piece.stream] -= piece.length;
+  }
+  return true;
+}
+
+/* A pipe whose writes are noted is reported as long as something is in it. Another one is reported once each time something comes
+   (EPOLLET), so that the kernel's list keeps the order in which both streams came; it has to be read to its end, or reported anew. */
 static void stream_ready(struct source *source, uint32_t events) {
   struct stream *stream = owner_of(source, struct stream, source);
+  bool noted = stream->watch >= 0;
   size_t total = 0, length;
+  /* Whoever writes that much would only be held up. */
+  if (noted && !stream->is_large && take_in_turns(stream->run)) return;
   for (;;) {
     enum read_result result = read_once(stream, &length);
     total += length;
@@ -258,7 +320,7 @@ static void stream_ready(struct source *source, uint32_t events) {
       run_stream_ended(stream->run);
       return;
     }
-    if (result == READ_NOTHING) return;
+    if (result == READ_NOTHING || noted) return;
     if (result == READ_ALL && !(events & (EPOLLHUP | EPOLLERR))) return;
     if (total >= READ_MOST) {
       server_rewatch(stream->run->server, source, EPOLLIN | EPOLLET);
@@ -267,7 +329,7 @@ static void stream_ready(struct source *source, uint32_t events) {
   }
 }
 
-bool stream_read_now(struct stream *stream) {
+static bool stream_read_now(struct stream *stream) {
   size_t total = 0, length;
   while (stream->source.fd >= 0 && total < 2 * LARGE_PIPE) {
     enum read_result result = read_once(stream, &length);
@@ -276,6 +338,12 @@ bool stream_read_now(struct stream *stream) {
     if (result == READ_END) stream_close(stream);
   }
   return total > 0;
+}
+
+bool streams_read_now(struct run *run) {
+  bool any = run->streams[STDOUT].watch >= 0 && take_in_turns(run);
+  bool out = stream_read_now(&run->streams[STDOUT]), err = stream_read_now(&run->streams[STDERR]);
+  return any || out || err;
 }
 
 /* ---- the start ---- */
@@ -297,7 +365,7 @@ static struct run *run_make(struct server *server, const struct run_terms *terms
   bool whole = run->mark && run->order;
   for (int index = 0; index < 2; index += 1) {
     struct stream *stream = &run->streams[index];
-    *stream = (struct stream){.source = {.fd = -1, .ready = stream_ready}, .run = run, .index = index};
+    *stream = (struct stream){.source = {.fd = -1, .ready = stream_ready}, .run = run, .index = index, .watch = -1};
     stream->log = log_open(folder, names[index], terms->log_bytes);
     whole = whole && stream->log;
   }
@@ -328,7 +396,13 @@ static void watch_streams(struct run *run, const struct started *started) {
   for (int index = 0; index < 2; index += 1) {
     struct stream *stream = &run->streams[index];
     stream->source.fd = ends[index];
-    if (stream->source.fd >= 0 && !server_watch(run->server, &stream->source, EPOLLIN | EPOLLET)) stream_close(stream);
+    /* Of one stream alone, the order is known. */
+    if (stream->source.fd >= 0 && !run->pty) arrivals_watch(&run->server->arrivals, stream);
+  }
+  for (int index = 0; index < 2; index += 1) {
+    struct stream *stream = &run->streams[index];
+    uint32_t events = stream->watch >= 0 ? EPOLLIN : EPOLLIN | EPOLLET;
+    if (stream->source.fd >= 0 && !server_watch(run->server, &stream->source, events)) stream_close(stream);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arrival.h"
 #include "ending.h"
 #include "input.h"
 #include "log.h"
@@ -28,6 +29,8 @@ struct stream {
   struct log *log;
   uint64_t bytes;
   unsigned full_reads;   /* in a row */
+  int watch;             /* of its writes, see arrival.h; -1 where there is none */
+  struct stream *next_watched;
   bool is_large, joined;
 };
 
@@ -53,6 +56,7 @@ struct run {
   struct tree_key key;
   int folder;
   struct stream streams[2];
+  struct turns turns;
   struct order *order;
   struct input input;
   enum input_kind input_kind;
@@ -93,8 +97,8 @@ size_t run_signal(const struct run *run, int signal);
 
 /* Closes our end. */
 void stream_close(struct stream *stream);
-/* Reads what is in the pipe in this moment, without waiting for the loop. True where that was something. */
-bool stream_read_now(struct stream *stream);
+/* Reads what is in both pipes in this moment, without waiting for the loop. True where that was something. */
+bool streams_read_now(struct run *run);
 
 /* Frees logs, folder and timers: nothing is written any more. */
 void run_release(struct run *run);

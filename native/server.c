@@ -232,7 +232,7 @@ static void turn(struct server *server) {
   int count = epoll_wait(server->epoll, events, MOST_EVENTS, timers_wait_ms(&server->timers, clock_us()));
   server->now_us = clock_us();
   server->childless = false;
-  /* In their order: the kernel lists the pipes as they became readable, which is how the order of arrival is known. */
+  /* In their order: the kernel lists the pipes as they became readable, which is how the order of arrival is known without notes of it. */
   for (int at = 0; at < count; at += 1) {
     struct source *source = events[at].data.ptr;
     if (source->fd >= 0) source->ready(source, events[at].events);
@@ -278,6 +278,7 @@ bool server_open(struct server *server, struct place *place, const char *home, i
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
+  arrivals_open(&server->arrivals);
   server->epoll = epoll_create1(EPOLL_CLOEXEC);
   server->signals = (struct source){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signals_ready};
   server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -299,6 +300,7 @@ void server_close(struct server *server) {
   runs_free_forgotten(server);
   unsaved_free(&server->unsaved);
   children_free(&server->children);
+  arrivals_close(&server->arrivals);
   close(server->signals.fd);
   close(server->spare);
   close(server->epoll);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "arrival.h"
 #include "children.h"
 #include "record.h"
 #include "timers.h"
@@ -53,6 +54,7 @@ struct server {
   struct run *forgotten;     /* freed at the end of the turn */
   uint64_t next_tag;
   unsigned large_pipes;
+  struct arrivals arrivals;
 
   struct unsaved_list unsaved;
   struct place *place;       /* NULL where it serves a stream */
