@@ -96,7 +96,7 @@ for (const { title, compiler, flags, runner, cases, possible } of builds) {
     const program = world.path('unit')
 
     beforeAll(() => {
-      compileTest(compiler, program, ['tests/unit.c', 'start.c', 'tree.c'], flags)
+      compileTest(compiler, program, ['tests/unit.c', 'start.c', 'inherited.c', 'tree.c'], flags)
       return () => world[Symbol.asyncDispose]()
     }, 60_000)
 
@@ -114,7 +114,7 @@ for (const { title, compiler, flags, runner, cases, possible } of builds) {
 
 it.runIf(hasCompiler)('every case of the program that tries native/ has its promise', async () => {
   await using world = openWorld()
-  compileTest('cc', world.path('unit'), ['tests/unit.c', 'start.c', 'tree.c'], ['-O0'])
+  compileTest('cc', world.path('unit'), ['tests/unit.c', 'start.c', 'inherited.c', 'tree.c'], ['-O0'])
   const { stdout } = spawnSync(world.path('unit'), { encoding: 'utf8', timeout: 10_000 })
   expect(stdout.trim().split('\n').sort()).toEqual(all.sort())
 })

@@ -7,7 +7,7 @@
 #include "fault.h"
 #include "requests.h"
 
-enum { MOST_MARK = 256, MOST_SIZE = 65535 };
+enum { MOST_MARK = 256, MOST_SIZE = 65535, NICE_ZERO = 20, NICE_MOST = 39, MASK_MOST = 0777 };
 
 /* Copies of all texts, each with a NUL, in one piece of memory: the environment holds secrets and is wiped with it. */
 struct texts {
@@ -90,6 +90,17 @@ static void take_terminal(struct request *request, struct start_request *start) 
   if ((start->rows > 0) != (start->columns > 0)) wrong(request, start->rows > 0 ? "columns" : "rows");
 }
 
+static void take_inherited(struct request *request, struct inherited *inherited) {
+  struct field field;
+  size_t at = 0;
+  *inherited = inherited_usually;
+  inherited->mask = (mode_t)take_number(request, 23, "mask", inherited->mask, 0, MASK_MOST);
+  inherited->nice = (int)take_number(request, 25, "nice", (uint64_t)(inherited->nice + NICE_ZERO), 0, NICE_MOST) - NICE_ZERO;
+  if (!request->fields.by_key[24].bytes) return;
+  while (field_next(request->frame, &at, &field) > 0)
+    if (field.key == 24 && !inherited_set_limit(inherited, (const char *)field.bytes, field.length)) wrong(request, "limit");
+}
+
 static void take_terms(struct request *request, struct texts *texts, const char *id, struct run_terms *terms) {
   const struct field *input = &request->fields.by_key[7];
   take_arguments(request, texts);
@@ -100,6 +111,8 @@ static void take_terms(struct request *request, struct texts *texts, const char 
   terms->start.envp = texts->envp;
   terms->start.cwd = take_path(request, texts, 4, "cwd");
   take_terminal(request, &terms->start);
+  take_inherited(request, &terms->inherited);
+  terms->start.inherited = &terms->inherited;
   terms->input = (enum input_kind)take_number(request, 6, "stdin", INPUT_NONE, INPUT_NONE, INPUT_OPEN);
   terms->start.wants_input = terms->input != INPUT_NONE;
   terms->first_input = input->bytes;

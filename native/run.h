@@ -38,6 +38,7 @@ struct stream {
 struct run_terms {
   const char *id, *mark, *folder;
   struct start_request start;
+  struct inherited inherited;
   enum input_kind input;
   const uint8_t *first_input;
   size_t first_input_length;

@@ -28,8 +28,6 @@
 #endif
 enum { CLOSE_RANGE_SETS_CLOEXEC = 4, SIGNALS = 64, KERNEL_MASK_BYTES = 8, MOST_DESCRIPTORS = 65536 };
 
-mode_t start_umask = 022;
-
 struct failure_report {
   int stage, error;
 };
@@ -45,6 +43,9 @@ struct plan {
   bool began;
   struct failure_report failure;
   int report;
+  const struct inherited *inherited;
+  struct changed_limit changed[RLIM_NLIMITS];
+  size_t changed_count;
 };
 
 /* One child at a time stands on it, because the parent waits until the exec. */
@@ -155,8 +156,8 @@ IN_CHILD static int run_child(void *argument) {
   setsid();
   reset_signals();
   take_descriptors(plan);
-  umask(start_umask);
   if (chdir(request->cwd) < 0) give_up(plan, START_CWD, errno);
+  inherited_take(plan->inherited, plan->changed, plan->changed_count);
   set_tag(request->tag);
   give_up(plan, START_PROGRAM, plan->path ? search_and_execute(plan) : execute(plan, request->argv[0]));
 }
@@ -309,6 +310,8 @@ bool start_command(const struct start_request *request, struct started *started)
   *started = (struct started){.pid = -1, .in = -1, .out = -1, .err = -1};
   bool done = false;
   find_ignored();
+  plan.inherited = request->inherited ? request->inherited : &inherited_usually;
+  plan.changed_count = inherited_changes(plan.inherited, plan.changed);
   if (!plan_program(request, &plan)) {
     started->error = errno;
     started->stage = errno == ENOENT ? START_PROGRAM : START_PROCESS;

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "inherited.h"
+
 struct start_request {
   char *const *argv;      /* NULL-terminated; argv[0] is looked up in the PATH of envp unless it has a slash */
   char *const *envp;      /* NULL-terminated */
@@ -13,6 +15,7 @@ struct start_request {
   bool wants_input;       /* a pipe for stdin; else /dev/null */
   bool pty;
   uint16_t rows, columns;
+  const struct inherited *inherited; /* NULL: as usual */
   uint64_t tag;           /* soft limit RLIMIT_RTTIME, see tree.h; 0: leave it */
 };
 
@@ -26,10 +29,6 @@ struct started {
   enum start_stage stage; /* what failed */
   int error;              /* its errno */
 };
-
-/* The umask of commands. The supervisor keeps its own files to itself, so its main sets `start_umask = umask(077)` once: commands then
-   have what the supervisor was started with. */
-extern mode_t start_umask;
 
 /* True once the program was executed (execve succeeded). False: nothing runs, nothing is open, stage and error say why. The cost does not
    follow the memory of the caller (vfork semantics), and nothing is allocated between the fork and the exec. */

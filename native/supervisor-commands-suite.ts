@@ -311,6 +311,33 @@ export function declareCommandTests(program: SupervisorProgram): void {
     expect(Number.parseInt(mask ?? '', 8)).toBe(process.umask())
   })
 
+  test('a command has the mode mask, the limits and the nice value of whoever asks for it', async (supervisor) => {
+    using controller = await supervisor.connect()
+    const look = sh('umask; ulimit -t; ulimit -Hc; ulimit -c; ulimit -f; nice')
+    const terms = [everything, [23, 0o27], [24, 'cpu 77 88'], [24, 'core 0 4096'], [24, 'fsize unlimited unlimited'], [24, 'unheard-of 1 2'], [25, 23]] as const
+    await supervisor.start(controller, 'a', look, terms)
+    await controller.ended('a')
+    expect(controller.output('a').toString().split('\n')).toEqual(['0027', '77', '8', '0', 'unlimited', '3', ''])
+    // What the supervisor was started with, where it is not said.
+    await supervisor.start(controller, 'b', look, [everything])
+    await controller.ended('b')
+    const usual = execFileSync('/bin/sh', ['-c', 'umask; ulimit -t; ulimit -Hc; ulimit -c; ulimit -f; nice'], { encoding: 'utf8' })
+    expect(controller.output('b').toString()).toBe(usual)
+    for (const [field, value] of [
+      [24, 'cpu'],
+      [24, 'cpu 1'],
+      [24, 'cpu 2 1'],
+      [24, 'cpu 1 2 '],
+      [24, 'cpu -1 2'],
+      [24, `cpu 1 ${'2'.repeat(100)}`],
+      [23, 0o1000],
+      [25, 40],
+    ] as const) {
+      const refused = await supervisor.start(controller, 'c', ['/bin/true'], [[field, value]])
+      expect([value, refused.type, textOf(refused, 1)]).toEqual([value, answers.error, 'invalid'])
+    }
+  })
+
   test('no text of the supervisor can be found by who looks for processes', async (supervisor) => {
     using controller = await supervisor.connect()
     await supervisor.start(

@@ -13,6 +13,7 @@
 #include "build.h"
 #include "guardian.h"
 #include "host.h"
+#include "inherited.h"
 #include "server.h"
 #include "start.h"
 
@@ -177,7 +178,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   blank(argc, argv);
-  start_umask = umask(077);
+  inherited_begin();
   prepare_signals(!options.stdio);
   if (options.apart && !leave_parent()) return complain("cannot begin");
   setsid();

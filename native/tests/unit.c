@@ -220,7 +220,7 @@ static void start_session(void) {
 }
 
 static void start_given_state(void) {
-  start_umask = 0027;
+  inherited_usually.mask = 0027;
   umask(0077);
   const struct started started = start_script("umask; pwd; grep realtime.timeout /proc/self/limits; env", false, some_tag);
   const char *text = read_until(started.out, NULL);

@@ -1,6 +1,7 @@
 import type { ResolvedCommand } from '../core/command.ts'
 import { failure, type HoldfastError } from '../core/errors.ts'
 import type { Listening, SupervisedRun, SupervisedSession, SupervisionTerms } from '../core/supervised.ts'
+import type { Inherited } from '../process/inherited.ts'
 import { readFailed, readRuns, readStarted, readStatus, type StartRefusal } from './answers.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { type FrameWriter, requests } from './frames.ts'
@@ -12,12 +13,16 @@ export interface CommandRules {
   check(command: ResolvedCommand): void
   /** What to reject with where nothing was started. */
   refusal(refusal: StartRefusal, command: ResolvedCommand, terms: SupervisionTerms): HoldfastError
+  /** What commands take over from this process, as if they were its children; absent where they run on another machine. */
+  inherited?(): Inherited
   /** What to reject with where the command does not fit into a frame. */
   tooLarge(command: ResolvedCommand): HoldfastError
 }
 
 const stdinKinds = { none: 0, fed: 1, open: 2 } as const
 const dialMs = 5_000
+/** The protocol has no negative numbers. */
+const niceZero = 20
 
 /** The session owns the connection. */
 export function openSupervisedSession(connection: Connection, rules: CommandRules): SupervisedSession {
@@ -59,7 +64,7 @@ export function openSupervisedSession(connection: Connection, rules: CommandRule
       rules.check(command)
       return connection.ask<SupervisedRun>({
         request: 'START',
-        write: (writer, tag) => writeStart(writer.begin(requests.start, tag), command, terms),
+        write: (writer, tag) => writeStart(writer.begin(requests.start, tag), command, terms, rules.inherited?.()),
         read(frame) {
           const process = readStarted(frame)
           if (process) {
@@ -93,7 +98,7 @@ export function openSupervisedSession(connection: Connection, rules: CommandRule
   }
 }
 
-function writeStart(writer: FrameWriter, command: ResolvedCommand, terms: SupervisionTerms): void {
+function writeStart(writer: FrameWriter, command: ResolvedCommand, terms: SupervisionTerms, inherited: Inherited | undefined): void {
   writer.text(1, terms.id)
   for (const argument of command.argv) writer.text(2, argument)
   for (const name in command.env) writer.pair(3, name, command.env[name] as string)
@@ -109,6 +114,9 @@ function writeStart(writer: FrameWriter, command: ResolvedCommand, terms: Superv
   if (terms.bound) writer.number(16, 1)
   writeListening(writer, terms.listen)
   if (command.mark !== terms.id) writer.text(22, command.mark)
+  if (!inherited) return
+  writer.number(23, inherited.mask).number(25, inherited.nice + niceZero)
+  for (const limit of inherited.limits) writer.text(24, limit)
 }
 
 const listeningKinds = { nothing: 0, everything: 1, tail: 2 } as const

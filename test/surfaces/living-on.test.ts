@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { RunRecord } from '../../src/core/run.ts'
-import { describeSupervised, end, exited, expectNothingLeft, logOf, marked, type Place, testsInPlace, until } from '../cases/place.ts'
+import { describeSupervised, end, exited, expectNothingLeft, logOf, marked, type Place, program, runProgram, testsInPlace, until } from '../cases/place.ts'
 
 const inPlace = testsInPlace(40_000)
 const inPlainPlace = testsInPlace(40_000, it, { plain: true })
@@ -248,13 +248,31 @@ describeSupervised('a supervisor whose folder was removed', () => {
   })
 })
 
+describe('what a command takes over unasked', () => {
+  for (const [where, declare] of [
+    ['under whatever holds it', inPlace],
+    ['in plain mode', inPlainPlace],
+  ] as const) {
+    declare(`is of whoever asked for it, ${where}: the mode mask, the limits and the nice value`, async ({ cli, world }) => {
+      // The first one starts the supervisor, where there is one.
+      await cli(['exec', '--', 'true'])
+      const look = 'umask; ulimit -t; ulimit -f; ulimit -c; nice; touch made; stat -c %a made'
+      const limited = `umask 027; ulimit -t 600; ulimit -f 100000; ulimit -c 0; exec nice -n 4 "$0" "$1" exec --stream --quiet -c '${look}'`
+      const { stdout } = await runProgram('/bin/bash', ['-c', limited, process.execPath, program], { cwd: world.root, env: world.env })
+      expect(stdout.split('\n')).toEqual(['0027', '600', '100000', '0', '4', '640', ''])
+    })
+  }
+})
+
 describeSupervised('a supervisor that a command of another one has started', () => {
   inPlace('does not end with that command, and nor do the runs of others', async (place) => {
     const { holdfast, again, world } = place
-    const env = { ...world.env, HOLDFAST_HOME: world.path('other') }
+    mkdirSync(world.path('run'), { mode: 0o700 })
+    // Both look for it in the same folder.
+    const env = { ...world.env, HOLDFAST_HOME: world.path('other'), XDG_RUNTIME_DIR: world.path('run') }
     const library = fileURLToPath(new URL('../../dist/index.mjs', import.meta.url))
     const script = `import { openHoldfast } from ${JSON.stringify(library)}
-const holdfast = await openHoldfast({ root: ${JSON.stringify(world.root)}, env: ${JSON.stringify(env)} })
+const holdfast = await openHoldfast({ root: ${JSON.stringify(world.root)}, env: { ...${JSON.stringify(env)}, HOLDFAST_RUN: process.env.HOLDFAST_RUN } })
 console.log((await holdfast.exec({ script: 'sleep 77.5', detach: true })).id)
 await new Promise((resolve) => setTimeout(resolve, 77_500))`
     const outer = await holdfast.exec({ argv: [process.execPath, '--input-type=module', '-e', script], detach: true })

@@ -1,5 +1,6 @@
 import { failure } from '../../core/errors.ts'
 import type { SupervisedSession } from '../../core/supervised.ts'
+import { ownInherited } from '../../process/inherited.ts'
 import { connectSupervisor, reachSupervisor, type SupervisorPlace } from '../../supervisor/connect.ts'
 import { type CommandRules, openSupervisedSession } from '../../supervisor/session.ts'
 import { checkTexts, commandTooLarge, startFailure } from './start-failure.ts'
@@ -17,6 +18,7 @@ export async function reachSupervisedHostSession(handle: string): Promise<Superv
 
 const hostRules: CommandRules = {
   check: checkTexts,
+  inherited: ownInherited,
   refusal({ stage, errno }, command, { folder }) {
     if (stage === 'folder') return failure('home_unusable', { path: folder, why: errno })
     const error = Object.assign(new Error(`${stage}: ${errno}`), { code: errno })
