@@ -203,6 +203,8 @@ static void drain_step(struct timer *timer) {
 
 static void drain(struct run *run) {
   enter_phase(run, RUN_DRAINING, drain_step);
+  /* That nobody has a terminal open is told once, and may have been told before the exit. */
+  if (run->pty) (void)streams_read_now(run);
   if (pipes_are_closed(run)) {
     drained(run);
     return;

@@ -316,6 +316,9 @@ static void stream_ready(struct source *source, uint32_t events) {
     enum read_result result = read_once(stream, &length);
     total += length;
     if (result == READ_END) {
+      /* A terminal that nobody has open in this moment can be opened again, and closing our side of it would end the command: many
+         programs close what they print to just before they exit. */
+      if (stream->run->pty && !stream->run->reaped) return;
       stream_close(stream);
       run_stream_ended(stream->run);
       return;

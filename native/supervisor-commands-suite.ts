@@ -263,6 +263,29 @@ export function declareCommandTests(program: SupervisorProgram): void {
     expect(controller.output('a').toString()).toContain('over')
   })
 
+  test('a command that closes its pseudo-terminal goes on, may open it again, and ends as it wants to', async (supervisor) => {
+    using controller = await supervisor.connect()
+    const gate = supervisor.world.path('gate')
+    const script = `echo before; exec </dev/null >/dev/null 2>&1; while ! [ -e ${gate} ]; do sleep 0.02; done; echo again >/dev/tty; exit 4`
+    await supervisor.start(controller, 'a', sh(script), [everything, [9, 24], [10, 80]])
+    await until('it has closed it', () => controller.output('a').toString() === 'before\r\n')
+    for (let round = 0; round < 20; round += 1) {
+      await supervisor.start(
+        controller,
+        `b${round}`,
+        ['/bin/sh', '-c', 'exec <&- >&- 2>&-; exit 7'],
+        [
+          [9, 24],
+          [10, 80],
+        ],
+      )
+      expect(await controller.ended(`b${round}`)).toMatchObject({ exitCode: 7, signal: null })
+    }
+    writeFileSync(gate, '')
+    expect(await controller.ended('a')).toMatchObject({ exitCode: 4, signal: null })
+    expect(controller.output('a').toString()).toBe('before\r\nagain\r\n')
+  })
+
   test('keys of a pseudo-terminal interrupt', async (supervisor) => {
     using controller = await supervisor.connect()
     await supervisor.start(controller, 'a', sh('echo ready; exec sleep 300'), [everything, open, [9, 24], [10, 80]])
