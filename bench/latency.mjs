@@ -1,4 +1,5 @@
 import { Session } from 'node:inspector'
+import { openBare } from './bare.mjs'
 import { costOf, interleaved, ms, printTable, times } from './measure.mjs'
 import { openModes } from './modes.mjs'
 import { loadPeers } from './peers.mjs'
@@ -6,10 +7,16 @@ import { rawCapture } from './raw.mjs'
 
 const program = '/bin/true'
 const mib = 1024 ** 2
+/**
+ * So many one after the other are a round: after a fork each page that the parent writes to is copied or told anew by the kernel, and in
+ * turns one by one everybody would pay for the fork of the one before.
+ */
+const inARow = 10
 
 /** What a run costs beside the bare start of the same program, and beside other libraries. */
 export async function latency({ quick, world, goals }) {
   const modes = await openModes(world, 'latency')
+  const bare = modes.supervised && (await openBare(world))
   const peers = await loadPeers()
   const variants = [
     { name: 'raw spawn', run: () => rawCapture(program) },
@@ -18,35 +25,38 @@ export async function latency({ quick, world, goals }) {
     ...peers.map(({ name, run }) => ({ name, run: () => run(program) })),
     ...(modes.supervised ? [{ name: 'holdfast', run: () => modes.supervised.exec({ argv: [program] }) }] : []),
     { name: 'holdfast, plain mode', run: () => modes.plain.exec({ argv: [program] }) },
+    ...(bare ? [{ name: 'the supervisor alone', run: () => bare.run(program) }] : []),
   ]
   const rows = []
-  const compare = async (atOnce, rounds, label) => {
-    const all = (one) => () => Promise.all(Array.from({ length: atOnce }, one))
+  const compare = async (atOnce, rounds, label, warmup = 5) => {
     const results = await interleaved(
-      variants.map(({ name, run }) => ({ name, run: all(run) })),
-      { rounds, warmup: atOnce === 1 ? 40 : 3 },
+      variants.map(({ name, run }) => ({ name, run: atOnce === 1 ? inTurn(run) : () => Promise.all(Array.from({ length: atOnce }, run)) })),
+      { rounds, warmup },
     )
+    const runs = atOnce === 1 ? inARow : atOnce
     for (const result of results) {
-      const each = result.ms / atOnce
-      rows.push([`${label}: ${result.name}`, ms(each), times(result.ratio), (1000 / each).toFixed(0), times(1 / result.ratio), ms(result.cpuMs / atOnce)])
+      const each = result.ms / runs
+      rows.push([`${label}: ${result.name}`, ms(each), times(result.ratio), (1000 / each).toFixed(0), times(1 / result.ratio), ms(result.cpuMs / runs)])
     }
-    return results.find(({ name }) => name === 'holdfast') ?? results.at(-1)
+    return results.find(({ name }) => name === measured)
   }
-  const alone = await compare(1, quick ? 60 : 300, '1 at once')
+  const measured = modes.supervised ? 'holdfast' : 'holdfast, plain mode'
+  // As in a server that has run some hundred commands: until then the engine of JavaScript is busy with compiling what is new to it.
+  const alone = await compare(1, quick ? 10 : 40, '1 at once', quick ? 5 : 40)
   const sixteen = await compare(16, quick ? 8 : 40, '16 at once')
   if (!quick) await compare(64, 12, '64 at once')
-  const exec = variants.find(({ name }) => name === 'holdfast') ?? variants.at(-1)
+  const exec = variants.find(({ name }) => name === measured)
   const parts = await split(exec.run, quick ? 150 : 600)
   const loaded = []
   for (const size of quick ? [300] : [300, 1_500]) {
     // What is written to is resident, and stays so until the last look at it.
     const ballast = Buffer.alloc(size * mib, 1)
-    loaded.push(await compare(1, quick ? 20 : 60, `parent ${size} MB larger`))
+    loaded.push(await compare(1, quick ? 3 : 10, `parent ${size} MB larger`))
     if (ballast[ballast.length - 1] !== 1) throw new Error('the ballast is gone')
     globalThis.gc?.()
   }
   printTable(
-    `Latency of ${program}, both streams captured (per run; median of interleaved rounds, ratios = medians of the ratios per round to raw spawn; CPU is that of Node alone)`,
+    `Latency of ${program}, both streams captured (per run; median of interleaved rounds, of ten in a row where it is one at once; ratios = medians of the ratios per round to raw spawn; CPU is that of Node alone)`,
     ['', 'ms', 'ms to raw', 'runs/s', 'runs/s to raw', 'Node CPU ms'],
     rows,
   )
@@ -55,7 +65,12 @@ export async function latency({ quick, world, goals }) {
   if (!quick) goals.most('exec, the parent 1,500 MB larger, to exec in a small one', 1.25, loaded[1].ms / alone.ms)
   goals.least('runs per second with 16 at once, to raw spawn', 4, 1 / sixteen.ratio)
   parts()
+  await bare?.close()
   await modes.close()
+}
+
+const inTurn = (run) => async () => {
+  for (let i = 0; i < inARow; i += 1) await run()
 }
 
 // The library is built with its names, so a profile can be read by function. The first name that is met on the way up
