@@ -22,11 +22,11 @@ static struct stream **bucket_of(struct arrivals *arrivals, int watch) {
   return &arrivals->buckets[(unsigned)watch % ARRIVAL_BUCKETS];
 }
 
-void arrivals_watch(struct arrivals *arrivals, struct stream *stream) {
+void arrivals_watch(struct arrivals *arrivals, struct stream *stream, int pipe) {
   char path[40];
   stream->watch = -1;
   if (arrivals->notes < 0) return;
-  snprintf(path, sizeof path, "/proc/self/fd/%d", stream->source.fd);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", pipe);
   stream->watch = inotify_add_watch(arrivals->notes, path, IN_MODIFY);
   if (stream->watch < 0) return;
   struct stream **bucket = bucket_of(arrivals, stream->watch);

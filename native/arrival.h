@@ -23,8 +23,8 @@ struct turns {
 
 void arrivals_open(struct arrivals *arrivals);
 void arrivals_close(struct arrivals *arrivals);
-/* Does nothing where there are no notes. */
-void arrivals_watch(struct arrivals *arrivals, struct stream *stream);
+/* Of the pipe that the stream will read. Does nothing where there are no notes. */
+void arrivals_watch(struct arrivals *arrivals, struct stream *stream, int pipe);
 void arrivals_unwatch(struct arrivals *arrivals, struct stream *stream);
 /* Adds what was noted since to the turns of the runs. */
 void arrivals_take(struct arrivals *arrivals);

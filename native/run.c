@@ -399,14 +399,16 @@ static void watch_streams(struct run *run, const struct started *started) {
   for (int index = 0; index < 2; index += 1) {
     struct stream *stream = &run->streams[index];
     stream->source.fd = ends[index];
-    /* Of one stream alone, the order is known. */
-    if (stream->source.fd >= 0 && !run->pty) arrivals_watch(&run->server->arrivals, stream);
-  }
-  for (int index = 0; index < 2; index += 1) {
-    struct stream *stream = &run->streams[index];
     uint32_t events = stream->watch >= 0 ? EPOLLIN : EPOLLIN | EPOLLET;
     if (stream->source.fd >= 0 && !server_watch(run->server, &stream->source, events)) stream_close(stream);
   }
+}
+
+/* A quick command has written a lot before its start is even known here, so its pipes are watched before it. */
+static void pipes_opened(void *context, int out, int err) {
+  struct run *run = context;
+  arrivals_watch(&run->server->arrivals, &run->streams[STDOUT], out);
+  arrivals_watch(&run->server->arrivals, &run->streams[STDERR], err);
 }
 
 static void begin_input(struct run *run, const struct run_terms *terms, int fd) {
@@ -451,10 +453,13 @@ enum run_failure run_start(struct server *server, const struct run_terms *terms,
   set_terms(run, terms);
   struct run_terms with_tag = *terms;
   with_tag.start.tag = server->next_tag++;
+  with_tag.start.opened = pipes_opened;
+  with_tag.start.context = run;
   int64_t began_us = clock_us();
   struct started command = {.stage = START_PROCESS, .error = ENOMEM};
   if (!children_reserve(&server->children) || !start_command(&with_tag.start, &command)) {
     *refusal = (struct run_refusal){stage_name(command.stage), command.error};
+    for (int index = 0; index < 2; index += 1) arrivals_unwatch(&server->arrivals, &run->streams[index]);
     run_release(run);
     run_free(run);
     return RUN_NOT_STARTED;

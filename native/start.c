@@ -319,6 +319,7 @@ bool start_command(const struct start_request *request, struct started *started)
     started->error = errno;
     started->stage = request->pty ? START_PTY : START_PIPES;
   } else {
+    if (request->opened && !request->pty) request->opened(request->context, ours[1], ours[2]);
     FAULT("pipes-made", 0);
     done = fork_and_execute(&plan, started);
   }

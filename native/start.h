@@ -17,6 +17,9 @@ struct start_request {
   uint16_t rows, columns;
   const struct inherited *inherited; /* NULL: as usual */
   uint64_t tag;           /* soft limit RLIMIT_RTTIME, see tree.h; 0: leave it */
+  /* Called with our ends of the output pipes before anything can be written to them, also where the start fails afterwards; NULL: not. */
+  void (*opened)(void *context, int out, int err);
+  void *context;
 };
 
 enum start_stage { START_PROGRAM = 1, START_CWD, START_PIPES, START_PTY, START_PROCESS };
