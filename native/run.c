@@ -311,7 +311,7 @@ static void stream_ready(struct source *source, uint32_t events) {
   bool noted = stream->watch >= 0;
   size_t total = 0, length;
   /* Whoever writes that much would only be held up. */
-  if (noted && !stream->is_large && take_in_turns(stream->run)) return;
+  if (noted && (events & EPOLLIN) && !stream->is_large && take_in_turns(stream->run)) return;
   for (;;) {
     enum read_result result = read_once(stream, &length);
     total += length;
