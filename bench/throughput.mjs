@@ -2,7 +2,7 @@ import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { interleaved, median, printTable, timed, times } from './measure.mjs'
 import { openModes } from './modes.mjs'
-import { rawCapture, rawDiscard } from './raw.mjs'
+import { rawCapture, rawDiscard, rawToFile } from './raw.mjs'
 
 const mib = 1024 ** 2
 const line = 'src/engine/settle.test.ts:118  ok  a child that keeps a pipe open never delays a result (41 ms)\n'
@@ -44,6 +44,7 @@ const accumulated = (size) => Math.min(size, 128 * mib)
 async function compare(argv, size, rounds, world) {
   const { supervised, plain, close } = await openModes(world, 'throughput')
   const [program, ...args] = argv
+  const file = join(world.folder('throughput'), 'by-itself')
   const less = argv[0] === 'dd' ? args.map((arg) => (arg.startsWith('count=') ? `count=${accumulated(size) / 65_536}` : arg)) : undefined
   const whole = { argv, maxOutputBytes: 2 * size }
   const variants = [
@@ -53,6 +54,7 @@ async function compare(argv, size, rounds, world) {
       size: accumulated(size),
       run: () => (less ? rawCapture(program, less) : rawCapture('head', ['-c', String(accumulated(size)), ...args])),
     },
+    { name: 'raw spawn, into a file by itself', size, run: () => rawToFile(file, program, args) },
     ...(supervised
       ? [
           { name: 'holdfast, all kept', size, run: () => keep(supervised, whole) },
