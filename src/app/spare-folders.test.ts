@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { turn } from '../../test/support/clock.ts'
+import { turn, until } from '../../test/support/clock.ts'
 import { runFolder } from './run-folder.ts'
+import { newRunId } from './run-id.ts'
 import { openSpareFolders, type SpareFolders } from './spare-folders.ts'
 
 const self = { pid: 4_000_001, startTime: 'x' }
@@ -59,6 +60,20 @@ it('become the folder of a run, for its owner only, with all of its record', asy
   expect(readFileSync(folder.record, 'utf8')).toBe(record)
   expect([statSync(folder.path).mode & 0o777, statSync(folder.record).mode & 0o777]).toEqual([0o700, 0o600])
   expect(ahead()).toEqual([])
+})
+
+it('are made beside this thread where that takes long', async () => {
+  const folders = openSpareFolders(at, async () => ({ self, isAlive: () => true }), -1)
+  opened.push(folders)
+  folders.ask()
+  await until(() => {
+    folders.ask()
+    return ahead().length === 2
+  })
+  await until(() => {
+    const id = newRunId()
+    return folders.take(folderOf(id), 'record') && readFileSync(folderOf(id).record, 'utf8') === 'record'
+  })
 })
 
 it('never take the place of another run', async () => {

@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, mkdir, mkdirSync, open, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { errnoOf } from '../core/errors.ts'
+import { monotonicMs } from '../core/monotonic.ts'
 import { nameOf, ownerOf } from './journal.ts'
 import { type RunFolder, runFolder } from './run-folder.ts'
 import type { Processes } from './run-index.ts'
@@ -24,15 +25,20 @@ interface Spare {
 }
 
 const mostReady = 2
+/** Twice of what a folder and a file usually take. */
+const usualMs = 0.15
+const roundsWhenSlow = 50
 
-/** `at`: where they stand until they are taken, on the same file system as the runs. */
-export function openSpareFolders(at: string, processes: () => Promise<Processes>): SpareFolders {
+/** `at`: where they stand until they are taken, on the same file system as the runs. `slowMs`: what it takes long to make one. */
+export function openSpareFolders(at: string, processes: () => Promise<Processes>, slowMs = usualMs): SpareFolders {
   const ready: Spare[] = []
   let asked = 0
   let made = 0
   let known: Promise<Processes> | undefined
   let isDue = false
   let closed = false
+  /** So many more are made beside this thread. */
+  let slowRounds = 0
 
   async function refill(): Promise<void> {
     known ??= processes().then((found) => {
@@ -40,21 +46,35 @@ export function openSpareFolders(at: string, processes: () => Promise<Processes>
       return found
     })
     const { self } = await known
-    isDue = false
-    if (closed || ready.length >= mostReady) return
-    const spare = make(runFolder(at, nameOf(self, made)))
+    const folder = runFolder(at, nameOf(self, made))
     made += 1
-    if (spare) ready.push(spare)
-  }
-
-  function make(folder: RunFolder): Spare | undefined {
     try {
-      makeFolder(folder.path)
-      return { folder, descriptor: openSync(folder.record, 'wx', 0o600) }
+      const descriptor = closed ? undefined : await make(folder)
+      if (descriptor !== undefined && !closed) ready.push({ folder, descriptor })
+      else if (descriptor !== undefined) giveBack({ folder, descriptor })
     } catch {
       // Where none can be made, runs make their own, and say what is wrong.
-      return undefined
+    } finally {
+      isDue = false
     }
+  }
+
+  /** Where it takes long it is done beside this thread; elsewhere the way there and back would take longer than to make it. */
+  async function make(folder: RunFolder): Promise<number> {
+    if (slowRounds > 0) {
+      slowRounds -= 1
+      return new Promise((resolve, reject) => {
+        mkdir(folder.path, 0o700, (error) => {
+          if (error) reject(error)
+          else open(folder.record, 'wx', 0o600, (error, descriptor) => (error ? reject(error) : resolve(descriptor)))
+        })
+      })
+    }
+    const startedAt = monotonicMs()
+    makeFolder(folder.path)
+    const descriptor = openSync(folder.record, 'wx', 0o600)
+    if (monotonicMs() - startedAt > slowMs) slowRounds = roundsWhenSlow
+    return descriptor
   }
 
   function makeFolder(path: string): void {
@@ -93,12 +113,14 @@ export function openSpareFolders(at: string, processes: () => Promise<Processes>
     },
     close() {
       closed = true
-      for (const { folder, descriptor } of ready.splice(0)) {
-        closeSync(descriptor)
-        discard(folder.path)
-      }
+      for (const spare of ready.splice(0)) giveBack(spare)
     },
   }
+}
+
+function giveBack({ folder, descriptor }: Spare): void {
+  closeSync(descriptor)
+  discard(folder.path)
 }
 
 /** Those of processes that were killed. */
