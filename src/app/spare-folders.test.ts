@@ -22,7 +22,7 @@ afterEach(() => {
 })
 
 function open(isAlive = true): SpareFolders {
-  const folders = openSpareFolders(at, async () => ({ self, isAlive: () => isAlive }))
+  const folders = openSpareFolders(at, async () => ({ self, isAlive: () => isAlive }), Number.POSITIVE_INFINITY)
   opened.push(folders)
   return folders
 }
