@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { digest } from './digest.mjs'
 import { history } from './history.mjs'
 import { latency } from './latency.mjs'
-import { fileWords, goalBook, loadWords, machineFacts } from './measure.mjs'
+import { goalBook, loadWords, machineFacts } from './measure.mjs'
 import { start } from './start.mjs'
 import { throughput } from './throughput.mjs'
 import { openWorld } from './world.mjs'
@@ -21,7 +21,7 @@ process.stdout.write(`${machineFacts()}${values.quick ? '\nQuick: few rounds and
 const world = openWorld()
 const goals = goalBook()
 try {
-  process.stdout.write(`${fileWords(world.folder('files'))}\n`)
+  process.stdout.write(`${world.words}\n`)
   for (const name of values.only ?? Object.keys(topics)) await topics[name]({ quick: values.quick, world, goals })
   goals.print()
 } finally {

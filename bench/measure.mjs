@@ -1,6 +1,5 @@
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
-import { join } from 'node:path'
 
 /** What every topic of the benchmark measures and prints with. Times are in milliseconds. */
 
@@ -62,19 +61,6 @@ export function loadWords() {
     // Not every kernel tells.
   }
   return `load ${loadavg()[0].toFixed(1)}${pressure}`
-}
-
-/** What it takes to make a file: ext4 passes over each inode near by that was deleted within the last minutes. */
-export function fileWords(folder) {
-  const taken = []
-  for (let i = 0; i < 60; i += 1) {
-    const start = performance.now()
-    closeSync(openSync(join(folder, String(i)), 'wx'))
-    taken.push((performance.now() - start) * 1000)
-  }
-  const us = median(taken)
-  const note = us > 60 ? '; many were deleted here lately, so runs, which make some, take longer than they will: wait some minutes, or set TMPDIR' : ''
-  return `making a file takes ${us.toFixed(0)} µs${note}`
 }
 
 export const ms = (value) => (value < 1 ? value.toFixed(3) : value < 100 ? value.toFixed(2) : value.toFixed(0))
