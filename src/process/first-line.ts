@@ -9,7 +9,8 @@ const maxLineChars = 4096
  * error that is a pipe. Either way it is let go then: it lives on, and does not keep this process alive.
  */
 export function firstLineOf(child: ChildProcess, timeoutMs: number): Promise<string> {
-  const stdout = child.stdout as Readable
+  // Without a descriptor to spare Node makes no pipes, and the error comes a moment later.
+  const stdout: Readable | null | undefined = child.stdout
   let complaint = ''
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
     if (complaint.length < maxLineChars) complaint += chunk
@@ -19,7 +20,7 @@ export function firstLineOf(child: ChildProcess, timeoutMs: number): Promise<str
     const timer = setTimeout(() => settle(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
     const settle = (result: string | Error): void => {
       clearTimeout(timer)
-      stdout.destroy()
+      stdout?.destroy()
       child.stderr?.destroy()
       child.unref()
       if (typeof result === 'string') resolve(result)
@@ -28,8 +29,7 @@ export function firstLineOf(child: ChildProcess, timeoutMs: number): Promise<str
     child.once('error', settle)
     // Not `exit`: what it wrote just before its end may still be in the pipe then.
     child.once('close', (code, signal) => settle(new Error(`it ended at once (${complaint.trim() || (signal ?? `exit ${code}`)})`)))
-    stdout.setEncoding('utf8')
-    stdout.on('data', (chunk: string) => {
+    stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk
       const end = text.indexOf('\n')
       if (end !== -1) settle(text.slice(0, end))

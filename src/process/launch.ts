@@ -119,8 +119,7 @@ export function launchDetached(request: {
   const errors = openSync(request.errors, 'a', 0o600)
   const child = spawn(program, args, { cwd: request.cwd, env: request.env, detached: true, stdio: ['pipe', 'pipe', errors] })
   closeSync(errors)
-  const stdin = child.stdin as Writable
-  stdin.on('error', () => {})
-  stdin.end(request.input)
-  return firstLineOf(child, request.timeoutMs).finally(() => stdin.destroy())
+  const stdin: Writable | null | undefined = child.stdin
+  stdin?.on('error', () => {}).end(request.input)
+  return firstLineOf(child, request.timeoutMs).finally(() => stdin?.destroy())
 }
