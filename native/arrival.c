@@ -9,8 +9,8 @@
 
 enum { MOST_TURNS = 4096 };
 
-void arrivals_open(struct arrivals *arrivals) {
-  arrivals->notes = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+int arrivals_notes(void) {
+  return inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 }
 
 void arrivals_close(struct arrivals *arrivals) {

@@ -21,7 +21,8 @@ struct turns {
   unsigned first, count;
 };
 
-void arrivals_open(struct arrivals *arrivals);
+/* A descriptor of notes; -1 where the kernel takes none. */
+int arrivals_notes(void);
 void arrivals_close(struct arrivals *arrivals);
 /* Of the pipe that the stream will read. Does nothing where there are no notes. */
 void arrivals_watch(struct arrivals *arrivals, struct stream *stream, int pipe);

@@ -254,7 +254,7 @@ void server_run(struct server *server) {
   while (!server->over && controllers_have_waiting(server)) turn(server);
 }
 
-bool server_open(struct server *server, struct place *place, const char *home, int64_t idle_us) {
+bool server_open(struct server *server, struct place *place, const char *home, int notes, int64_t idle_us) {
   memset(server, 0, sizeof *server);
   server->self = getpid();
   server->now_us = clock_us();
@@ -278,7 +278,7 @@ bool server_open(struct server *server, struct place *place, const char *home, i
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
-  arrivals_open(&server->arrivals);
+  server->arrivals.notes = notes;
   server->epoll = epoll_create1(EPOLL_CLOEXEC);
   server->signals = (struct source){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signals_ready};
   server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);

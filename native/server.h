@@ -70,8 +70,8 @@ struct server {
   uint8_t room[READ_MOST];   /* for whoever reads something in this moment */
 };
 
-/* False with errno. The place is NULL for a stream; place and home stay the caller's. The signals have to be blocked. */
-bool server_open(struct server *server, struct place *place, const char *home, int64_t idle_us);
+/* False with errno. The notes (see arrival.h) are closed with it. The place is NULL for a stream; place and home stay the caller's. The signals have to be blocked. */
+bool server_open(struct server *server, struct place *place, const char *home, int notes, int64_t idle_us);
 /* Takes the stream as the one controller. */
 bool server_serve_stream(struct server *server, int in, int out);
 /* Returns when it is time to end. */

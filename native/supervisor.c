@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arrival.h"
 #include "build.h"
 #include "guardian.h"
 #include "host.h"
@@ -123,9 +124,9 @@ static bool say(const char *word) {
   return write(STDOUT_FILENO, word, length) == (ssize_t)length;
 }
 
-static int serve(struct server *server, const struct options *options, struct place *place) {
+static int serve(struct server *server, const struct options *options, struct place *place, int notes) {
   static const int standard[] = {0, 1, 2};
-  if (!server_open(server, place, options->home, ms_to_us(options->idle_ms))) return complain("cannot serve");
+  if (!server_open(server, place, options->home, notes, ms_to_us(options->idle_ms))) return complain("cannot serve");
   if (options->stdio) {
     int in = fcntl(0, F_DUPFD_CLOEXEC, 3), out = fcntl(1, F_DUPFD_CLOEXEC, 3);
     if (in < 0 || out < 0 || !server_serve_stream(server, in, out)) return complain("standard input and output");
@@ -147,6 +148,9 @@ static bool leave_parent(void) {
 
 static int live(const struct options *options) {
   struct place place = {.lock = -1, .door = -1};
+  /* The kernel takes some milliseconds to close it, and does so behind all that was opened later: when this process is killed, the lock and
+     the door are not held up by it. */
+  int notes = arrivals_notes();
   if (options->socket) {
     enum place_result result = place_take(&place, options->socket);
     if (result == PLACE_TAKEN) return say("taken\n") ? 0 : 1;
@@ -157,7 +161,7 @@ static int live(const struct options *options) {
   if (!server) return complain("cannot begin");
   /* Also where the outer one could not leave the session of whoever started it. */
   setsid();
-  int status = serve(server, options, options->socket ? &place : NULL);
+  int status = serve(server, options, options->socket ? &place : NULL, notes);
   place_leave(&place);
   if (status == 0) server_close(server);
   free(server);
