@@ -354,7 +354,8 @@ describe('the home', () => {
     mkdirSync(world.path('project'))
     const holdfast = await again({ root: world.path('project') })
     await holdfast.exec({ argv: ['true'] })
-    await holdfast.exec({ argv: ['rm', '-rf', world.path('project')] })
+    // A folder for the next run may just be made where rm has looked already.
+    await holdfast.exec({ argv: ['sh', '-c', 'until rm -rf "$1"; do sleep 0.05; done', 'sh', world.path('project')], cwd: '.', timeoutMs: 10_000 })
     await expect(holdfast.exec({ argv: ['true'] })).rejects.toMatchObject({ code: 'not_found' })
     expect(existsSync(world.path('project'))).toBe(false)
   })
