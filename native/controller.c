@@ -23,7 +23,7 @@ enum {
   MOST_ROOM = FRAME_HEADER + FRAME_MAX_PAYLOAD,
   MOST_WAITING = 64 * 1024 * 1024,      /* then it is closed */
   MOST_OUTPUT_WAITING = 1024 * 1024,
-  COSTLY_PER_TURN = 4                   /* each takes milliseconds, in which nobody else is served */
+  STARTS_PER_TURN = 4                   /* each takes milliseconds, in which nobody else is served; looks at processes are shared */
 };
 static const int64_t greeting_us = 10000000, last_words_us = 2000000;
 
@@ -166,14 +166,9 @@ static bool make_room(struct controller *controller) {
   return set_room(controller, room < MOST_ROOM * 2 ? room : MOST_ROOM * 2);
 }
 
-/* What starts a process or looks through all of them. */
-static bool is_costly(uint8_t type) {
-  return type == FRAME_START || type == FRAME_SIGNAL || type == FRAME_STOP || type == FRAME_TREE || type == FRAME_RUNS;
-}
-
 /* Handles the frames that are there. */
 static void handle_frames(struct controller *controller) {
-  int costly = 0;
+  int starts = 0;
   while (!controller->leaving && !controller->gone) {
     struct frame frame;
     size_t taken;
@@ -185,7 +180,7 @@ static void handle_frames(struct controller *controller) {
       controller_leave(controller);
       return;
     }
-    if (is_costly(frame.type) && costly++ == COSTLY_PER_TURN) {
+    if (frame.type == FRAME_START && starts++ == STARTS_PER_TURN) {
       server_soon(controller->server, &controller->more);
       return;
     }

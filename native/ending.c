@@ -248,10 +248,12 @@ void run_stream_ended(struct run *run) {
 
 static bool tree_is_gone(const struct run *run) {
   struct process *found;
+  /* Its first process is there, dead or alive. */
+  if (!run->reaped && run->phase != RUN_ENDED) return false;
   ssize_t count = run_survivors(run, &found);
   free(found);
-  /* A tree that cannot be looked at is not known to be gone, nor is one whose first process was not waited for. */
-  return count == 0 && (run->reaped || run->phase == RUN_ENDED);
+  /* A tree that cannot be looked at is not known to be gone. */
+  return count == 0;
 }
 
 static void answer_stoppers(struct run *run, size_t left) {

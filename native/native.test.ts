@@ -36,6 +36,7 @@ const promises: Record<string, string> = {
   'tree-busy-thread': 'a process is busy when any of its threads is',
   'tree-supervisor-is-left-out': 'the supervisor and what started it are never of a run, even with its mark in their environment',
   'tree-empty': 'nothing is left where all children are known, and only then',
+  'tree-shared': 'many runs that are looked for in the same moment share one look at all processes',
   'tree-descendants': 'all descendants are ended, whichever run they are of',
   'tree-ages': 'a process has an identity and an age',
   'tree-random': 'every process of random trees is found',
@@ -43,7 +44,16 @@ const promises: Record<string, string> = {
 }
 
 /** valgrind gives up a process whose exec fails, refuses to lower the number of descriptors, and does not know pidfds. */
-const underValgrind = ['start-streams', 'start-lookup', 'start-pty', 'tree-escapers', 'tree-mark-in-large-environment', 'tree-names', 'tree-random']
+const underValgrind = [
+  'start-streams',
+  'start-lookup',
+  'start-pty',
+  'tree-escapers',
+  'tree-mark-in-large-environment',
+  'tree-names',
+  'tree-shared',
+  'tree-random',
+]
 
 interface Build {
   readonly title: string

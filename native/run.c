@@ -466,6 +466,7 @@ enum run_failure run_start(struct server *server, const struct run_terms *terms,
   }
   server->childless = false;
   FAULT("child-started", 0);
+  tree_share_anew();
   /* Milliseconds have passed; limits count from now on. */
   server->now_us = clock_us();
   begin(run, &with_tag, &command, began_us);

@@ -86,6 +86,8 @@ static void reap(struct server *server) {
   server->reaped_any = false;
   do {
     more = reap_some(server, reaped, sizeof reaped / sizeof *reaped, &count);
+    /* Until their end they may have forked. */
+    tree_share_anew();
     for (size_t at = 0; at < count; at += 1) run_exited(reaped[at].run, reaped[at].status, &reaped[at].usage);
   } while (more);
   if (!server->reaped_any) return;
@@ -232,6 +234,7 @@ static void turn(struct server *server) {
   int count = epoll_wait(server->epoll, events, MOST_EVENTS, timers_wait_ms(&server->timers, clock_us()));
   server->now_us = clock_us();
   server->childless = false;
+  tree_share_begin();
   /* In their order: the kernel lists the pipes as they became readable, which is how the order of arrival is known without notes of it. */
   for (int at = 0; at < count; at += 1) {
     struct source *source = events[at].data.ptr;
@@ -241,6 +244,7 @@ static void turn(struct server *server) {
   controllers_flush(server);
   watch_idleness(server);
   runs_free_forgotten(server);
+  tree_share_end();
 }
 
 void server_run(struct server *server) {

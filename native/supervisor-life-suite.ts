@@ -445,6 +445,7 @@ export function declareLifeTests(program: SupervisorProgram): void {
       remove(supervisor)
       await until('it can be found by who is connected', isThere)
       other.close()
+      await other.closed
       remove(supervisor)
       expect(await supervisor.over).toBe(0)
       expect(isThere()).toBe(false)

@@ -29,6 +29,7 @@ static const uint64_t lowest_tag = UINT64_C(1) << 62;
 enum {
   MOST_THREADS = 256,       /* of one process that are looked at */
   MOST_ENVIRONMENT = 8 << 20, /* Linux allows 6 MiB */
+  MOST_KEPT_MARKS = 1024,   /* of one process, as long as a search lasts */
   MOST_ROUNDS = 4           /* of killing what was forked meanwhile; who kills until nothing is left asks again */
 };
 
@@ -179,15 +180,78 @@ static const struct process *find_in(const struct process *sorted, size_t count,
 /* Whether a process belongs to what is looked for: not decided yet, decided, or decided while going up from one below it. */
 enum membership { OPEN, MEMBER, STRANGER };
 
-struct search {
+/* What is read of a process only where somebody asks. */
+struct traits {
+  bool has_tag, has_marks;
+  uint64_t tag;
+  char *marks;              /* the value of HOLDFAST_RUN; NULL where there is none, or it has to be read each time */
+  bool marks_are_long;
+};
+
+struct census {
   struct snapshot snapshot;
+  struct traits *traits;    /* one for each process */
+  pid_t lowest;
+};
+
+static void census_free(struct census *census) {
+  for (size_t at = 0; census->traits && at < census->snapshot.count; at += 1) free(census->traits[at].marks);
+  free(census->traits);
+  free(census->snapshot.all);
+  *census = (struct census){0};
+}
+
+static bool census_take(struct census *census, pid_t lowest) {
+  *census = (struct census){.lowest = lowest};
+  if (!snapshot_take(&census->snapshot, lowest)) return false;
+  census->traits = calloc(census->snapshot.count + 1, sizeof *census->traits);
+  if (census->traits) return true;
+  census_free(census);
+  return false;
+}
+
+/* Of all searches between tree_share_begin() and tree_share_end(). */
+static struct census shared;
+static bool shares, has_shared;
+
+void tree_share_anew(void) {
+  if (has_shared) census_free(&shared);
+  has_shared = false;
+}
+
+void tree_share_begin(void) {
+  tree_share_anew();
+  shares = true;
+}
+
+void tree_share_end(void) {
+  tree_share_anew();
+  shares = false;
+}
+
+/* True where the shared one goes down to that pid. */
+static bool share_census(pid_t lowest) {
+  if (has_shared && shared.lowest <= lowest) return true;
+  /* Who asks for less than the one before may be followed by others. */
+  const pid_t from = has_shared ? 0 : lowest;
+  tree_share_anew();
+  has_shared = census_take(&shared, from);
+  return has_shared;
+}
+
+struct search {
+  struct census *census;       /* the shared one, or our own */
+  struct census own;
+  struct snapshot snapshot;    /* of the census, as it is */
   enum membership *membership; /* one for each process of the snapshot */
   size_t *way;                 /* room for the processes from one up to its first ancestor */
 };
 
 static bool search_begin(struct search *search, pid_t lowest) {
   *search = (struct search){0};
-  if (!snapshot_take(&search->snapshot, lowest)) return false;
+  if (!(shares ? share_census(lowest) : census_take(&search->own, lowest))) return false;
+  search->census = shares ? &shared : &search->own;
+  search->snapshot = search->census->snapshot;
   const size_t count = search->snapshot.count + 1;
   search->membership = calloc(count, sizeof *search->membership);
   search->way = calloc(count, sizeof *search->way);
@@ -195,7 +259,7 @@ static bool search_begin(struct search *search, pid_t lowest) {
 }
 
 static void search_end(struct search *search) {
-  free(search->snapshot.all);
+  census_free(&search->own);
   free(search->membership);
   free(search->way);
   *search = (struct search){0};
@@ -254,53 +318,102 @@ static uint64_t tag_of(pid_t pid) {
   return line ? strtoull(line + sizeof label - 1, NULL, 10) : 0;
 }
 
-/* Reads an environment byte by byte and looks for one variable with one part. */
-struct mark_reader {
-  const char *mark;
-  size_t mark_length;
-  size_t name_at;  /* bytes of the name that have come; beyond it inside its value; SIZE_MAX in another variable */
-  size_t part_at;  /* bytes of the mark that the part has so far; SIZE_MAX where it differs */
-};
-
 static const char mark_name[] = "HOLDFAST_RUN=";
 
-/* True once the part was whole. */
-static bool read_mark(struct mark_reader *reader, char byte) {
+/* Takes an environment byte by byte. */
+struct mark_reader {
+  size_t name_at;  /* bytes of the name that have come; beyond it inside its value; SIZE_MAX in another variable */
+  const char *mark;
+  size_t mark_length;
+  size_t part_at;  /* bytes of the mark that the part has so far; SIZE_MAX where it differs */
+  char *values;    /* of the variable, with a slash behind each: a command may have it more than once */
+  size_t length, room;
+};
+
+/* True where the byte is of the value of the variable, or just behind it. */
+static bool is_in_value(struct mark_reader *reader, char byte) {
   const size_t name_length = sizeof mark_name - 1;
   const bool inside = reader->name_at == name_length;
-  if (inside && (byte == '/' || byte == '\0') && reader->part_at == reader->mark_length) return true;
-  if (byte == '\0') {
-    reader->name_at = reader->part_at = 0;
-  } else if (inside) {
-    if (byte == '/') reader->part_at = 0;
-    else if (reader->part_at < reader->mark_length && reader->mark[reader->part_at] == byte) reader->part_at += 1;
-    else reader->part_at = SIZE_MAX;
-  } else if (reader->name_at < name_length) {
-    reader->name_at = byte == mark_name[reader->name_at] ? reader->name_at + 1 : SIZE_MAX;
+  if (byte == '\0') reader->name_at = 0;
+  else if (!inside && reader->name_at < name_length) reader->name_at = byte == mark_name[reader->name_at] ? reader->name_at + 1 : SIZE_MAX;
+  return inside;
+}
+
+/* True once a part is the mark. */
+static bool match_mark(struct mark_reader *reader, char byte) {
+  if (!is_in_value(reader, byte)) {
+    reader->part_at = 0;
+    return false;
   }
+  const bool ends = byte == '/' || byte == '\0';
+  if (ends && reader->part_at == reader->mark_length) return true;
+  if (ends) reader->part_at = 0;
+  else if (reader->part_at < reader->mark_length && reader->mark[reader->part_at] == byte) reader->part_at += 1;
+  else reader->part_at = SIZE_MAX;
   return false;
 }
 
-static bool carries_mark(pid_t pid, const char *mark) {
-  if (!mark || mark[0] == '\0') return false;
+/* True where the room is too small. */
+static bool keep_value(struct mark_reader *reader, char byte) {
+  if (!is_in_value(reader, byte)) return false;
+  if (reader->length == reader->room) return true;
+  reader->values[reader->length++] = byte == '\0' ? '/' : byte;
+  return false;
+}
+
+/* Until `take` says true, which is returned then. */
+static bool read_environment(pid_t pid, struct mark_reader *reader, bool (*take)(struct mark_reader *, char)) {
   char path[64], bytes[16 * 1024];
   snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  struct mark_reader reader = {.mark = mark, .mark_length = strlen(mark)};
   bool found = false;
   for (size_t total = 0; !found && total < MOST_ENVIRONMENT;) {
     const ssize_t got = read(file, bytes, sizeof bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      found = got == 0 && read_mark(&reader, '\0');
+      found = got == 0 && take(reader, '\0');
       break;
     }
-    for (ssize_t at = 0; !found && at < got; at += 1) found = read_mark(&reader, bytes[at]);
+    for (ssize_t at = 0; !found && at < got; at += 1) found = take(reader, bytes[at]);
     total += (size_t)got;
   }
   close(file);
   return found;
+}
+
+static void read_marks(pid_t pid, struct traits *traits) {
+  char values[MOST_KEPT_MARKS];
+  struct mark_reader reader = {.values = values, .room = sizeof values};
+  traits->has_marks = true;
+  traits->marks_are_long = read_environment(pid, &reader, keep_value);
+  if (reader.length == 0 || traits->marks_are_long) return;
+  traits->marks = strndup(values, reader.length);
+  traits->marks_are_long = traits->marks == NULL;
+}
+
+static bool has_part(const char *marks, const char *mark) {
+  const size_t length = strlen(mark);
+  for (const char *end; (end = strchr(marks, '/')); marks = end + 1)
+    if ((size_t)(end - marks) == length && memcmp(marks, mark, length) == 0) return true;
+  return false;
+}
+
+static bool carries_mark(const struct search *search, size_t index, const char *mark) {
+  struct traits *traits = &search->census->traits[index];
+  const pid_t pid = search->snapshot.all[index].pid;
+  if (!mark || mark[0] == '\0') return false;
+  if (!traits->has_marks) read_marks(pid, traits);
+  if (traits->marks) return has_part(traits->marks, mark);
+  struct mark_reader reader = {.mark = mark, .mark_length = strlen(mark)};
+  return traits->marks_are_long && read_environment(pid, &reader, match_mark);
+}
+
+static uint64_t tag_in(const struct search *search, size_t index) {
+  struct traits *traits = &search->census->traits[index];
+  if (!traits->has_tag) traits->tag = tag_of(search->snapshot.all[index].pid);
+  traits->has_tag = true;
+  return traits->tag;
 }
 
 /* Whether the number of the leader tells by itself that a group or session is of the run. A number is given again only when no group
@@ -321,24 +434,28 @@ static bool shows_membership(const struct search *search, const struct tree_key 
   const bool in_group = process->group == key->leader || process->session == key->leader;
   if (in_group && evidence == GROUP_OURS) return true;
   if (is_over(process)) return false;
-  const uint64_t tag = tag_of(process->pid);
+  const uint64_t tag = tag_in(search, index);
   if (key->tag != 0 && tag == key->tag) return true;
   /* The leader is gone, and whoever had its number after it may be gone as well: only another run of the supervisor could be taken for
      this one, and that has another tag. */
   const bool of_another = tag > lowest_tag && tag < UINT64_MAX;
   if (in_group && evidence == GROUP_UNSURE && !of_another && is_below(search, index, supervisor)) return true;
-  return carries_mark(process->pid, key->mark);
+  return carries_mark(search, index, key->mark);
 }
 
-/* Takes the living members out of the snapshot, which is over then. */
-static ssize_t take_members(struct search *search, struct process **found) {
-  size_t members = 0;
-  for (size_t index = 0; index < search->snapshot.count; index += 1) {
-    const struct process *process = &search->snapshot.all[index];
-    if (search->membership[index] == MEMBER && !is_over(process)) search->snapshot.all[members++] = *process;
-  }
-  *found = search->snapshot.all;
-  search->snapshot.all = NULL;
+static bool lives_in(const struct search *search, size_t index) {
+  return search->membership[index] == MEMBER && !is_over(&search->snapshot.all[index]);
+}
+
+/* Copies the living members. */
+static ssize_t take_members(const struct search *search, struct process **found) {
+  size_t members = 0, taken = 0;
+  for (size_t index = 0; index < search->snapshot.count; index += 1) members += lives_in(search, index);
+  if (members == 0) return 0;
+  *found = malloc(members * sizeof **found);
+  if (!*found) return -1;
+  for (size_t index = 0; index < search->snapshot.count; index += 1)
+    if (lives_in(search, index)) (*found)[taken++] = search->snapshot.all[index];
   return (ssize_t)members;
 }
 
@@ -482,15 +599,17 @@ static size_t signal_found(finder *find, const void *what, pid_t pid, int signal
   size_t reached = 0;
   for (int round = 0; round < (signal == SIGKILL ? MOST_ROUNDS : 1); round += 1) {
     struct process *found = NULL;
+    if (round > 0) tree_share_anew();
     const ssize_t count = find(what, pid, &found);
     size_t fresh = 0;
     const bool to_group = count > 0 && group > 0 && round == 0 && kill(-group, signal) == 0;
     if (to_group && wants_continue(signal)) kill(-group, SIGCONT);
     for (ssize_t at = 0; at < count; at += 1) {
       if (is_among(before, (size_t)before_count, &found[at])) continue;
-      fresh += 1;
       /* A process in its group got it with the group, in the same step as all that it forks. */
-      if ((to_group && found[at].group == group) || signal_and_continue(&found[at], signal)) reached += 1;
+      const bool with_group = to_group && found[at].group == group;
+      fresh += !with_group;
+      if (with_group || signal_and_continue(&found[at], signal)) reached += 1;
     }
     free(before);
     before = found;

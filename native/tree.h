@@ -38,6 +38,12 @@ struct tree_key {
    frees). Returns how many, or -1 where /proc cannot be read. `supervisor` and everything above it is never among them. */
 ssize_t tree_find(const struct tree_key *key, pid_t supervisor, struct process **found);
 
+/* Between these two, all searches share what they read of the processes: for a moment in which many runs are looked at. Whoever begins a
+   run in that moment has it read anew. What somebody else forks in that moment may be missed; who is gone stays gone. */
+void tree_share_begin(void);
+void tree_share_anew(void);
+void tree_share_end(void);
+
 /* A quick look for the usual end: true where `supervisor` surely has no living child besides the `known` ones (pids, sorted ascending), so
    that nothing of a run whose leader is over can be left. Reads one small file. False means "not known": use tree_find. */
 bool tree_gets_orphans(void);

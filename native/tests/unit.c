@@ -488,8 +488,11 @@ static void tree_mark_in_large_environment(void) {
     envp[at] = large[at];
   }
   envp[200] = (char *)"XHOLDFAST_RUN=nothing";
-  char variable[96];
-  snprintf(variable, sizeof variable, "HOLDFAST_RUN=a/b/%s/c", mark);
+  /* More outer runs than are kept of one process. */
+  char variable[3000], filling[2000];
+  memset(filling, 'o', sizeof filling - 1);
+  filling[sizeof filling - 1] = '\0';
+  snprintf(variable, sizeof variable, "HOLDFAST_RUN=a/%s/%s/c", filling, mark);
   envp[201] = variable;
   envp[202] = NULL;
   char *argv[] = {(char *)"/bin/sleep", (char *)"1000", NULL};
@@ -748,6 +751,37 @@ static void tree_empty(void) {
   CHECK(!tree_surely_empty(self + 1000000, NULL, 0));
 }
 
+/* Two runs and a stranger, of which one look is shared. */
+static void tree_shared(void) {
+  become_subreaper();
+  const struct started one = start_script("sleep 1000 & echo; exec sleep 1001", false, some_tag);
+  const struct started other = start_script("exec sleep 1000", false, some_tag + 1);
+  const struct tree_key first = {.leader = one.pid, .start = one.start, .tag = some_tag, .mark = NULL};
+  const struct tree_key second = {.leader = other.pid, .start = other.start, .tag = some_tag + 1, .mark = NULL};
+  read_until(one.out, "\n");
+  tree_share_begin();
+  /* The second one has the higher pid, so that the first look does not go far enough down for the other. */
+  CHECK(count_found(&second) == 1 && count_found(&first) == 2);
+  CHECK(contains(&first, one.pid) && contains(&second, other.pid) && !contains(&first, other.pid));
+  const struct started late = start_script("exec sleep 1000", false, some_tag + 2);
+  const struct tree_key third = {.leader = late.pid, .start = late.start, .tag = some_tag + 2, .mark = NULL};
+  tree_share_anew();
+  CHECK(count_found(&third) == 1 && count_found(&first) == 2);
+  CHECK(tree_signal(&first, getpid(), SIGKILL, true) == 2);
+  wait_for(one.pid);
+  tree_share_anew();
+  for (int tries = 0; count_found(&first) > 0; tries += 1) {
+    CHECK(tries < PATIENCE_MS / 2);
+    nap();
+    tree_share_anew();
+  }
+  CHECK(count_found(&second) == 1);
+  tree_share_end();
+  CHECK(tree_signal(&second, getpid(), SIGKILL, true) == 1 && tree_signal(&third, getpid(), SIGKILL, true) == 1);
+  reap_all();
+  CHECK(count_found(&second) == 0);
+}
+
 static void tree_descendants(void) {
   become_subreaper();
   const struct started one = start_script("setsid sh -c 'env -i sleep 1001 & echo; wait' & (setsid sleep 1002 &); wait", false, some_tag);
@@ -883,6 +917,7 @@ static const struct {
     {"tree-busy-thread", tree_busy_thread},
     {"tree-supervisor-is-left-out", tree_supervisor_is_left_out},
     {"tree-empty", tree_empty},
+    {"tree-shared", tree_shared},
     {"tree-descendants", tree_descendants},
     {"tree-ages", tree_ages},
     {"tree-random", tree_random},
