@@ -51,7 +51,7 @@ export async function holdSupervised(context: AppContext, places: Places, sessio
       return { ...begun, durationMs: Math.round(elapsedMs), stdout, stderr }
     },
     masker: prepared.masker,
-    finished: finish(context, supervision, begun, beginning).finally(canceling.forget),
+    finished: finish(context, places, supervision, begun, beginning).finally(canceling.forget),
     cancel: canceling.cancel,
     inlet: interactive ? inletOf(first.id, supervision) : undefined,
     release: ephemeral ? undefined : supervision.release,
@@ -65,9 +65,21 @@ async function reconnect({ machine }: AppContext, places: Places, holder: Holder
   return session
 }
 
-async function finish(context: AppContext, supervision: Supervision, begun: RunRecord, { folder, prepared, warnings }: Beginning): Promise<EndedRun> {
+async function finish(
+  context: AppContext,
+  places: Places,
+  supervision: Supervision,
+  begun: RunRecord,
+  { folder, prepared, warnings }: Beginning,
+): Promise<EndedRun> {
   const end = await supervision.finished
   if (!end) return { record: begun, warnings }
+  // A supervisor that lives judges it still: whoever looks later finds its word.
+  if (end.state === 'interrupted' && (await mayGoOn(context, places, begun))) {
+    const { durationMs, stdout, stderr, notes } = end
+    const record = { ...begun, durationMs: Math.round(durationMs), stdout, stderr }
+    return { record, warnings: [...warnings, ...notes, `process ${begun.holder.pid}, which holds this run, does not answer; the run may go on`] }
+  }
   await prepareText(folder, endedRecord(begun, end, prepared.masker, []))
   const notes = noteEnd(context, folder, prepared, end)
   const settled = end.state === 'interrupted' ? await endOrphans(context, begun, end) : end
@@ -80,6 +92,14 @@ async function finish(context: AppContext, supervision: Supervision, begun: RunR
   const isWritten = settled.isRecorded && notes.length === 0 && existsSync(folder.end)
   const more = await (isWritten ? context.records.finish(record) : context.records.replace(record))
   return { record, warnings: [...new Set([...warnings, ...more])], unsaved: settled.unsaved }
+}
+
+async function mayGoOn({ machine }: AppContext, places: Places, begun: RunRecord): Promise<boolean> {
+  if (!machine.isAlive(begun.holder)) return false
+  const run = await places.attach(begun, { kind: 'nothing' })
+  if (run === 'unreachable') return true
+  run?.release()
+  return run !== undefined
 }
 
 /** The supervisor was killed: what it had started has lost its output, and is ended. */

@@ -227,6 +227,26 @@ describeSupervised('a supervisor that does not answer', () => {
   )
 })
 
+describeSupervised('a supervisor that falls silent while a command runs', () => {
+  inPlace(
+    'does not make the command interrupted: who waits gets word in time, and whoever looks later gets the end',
+    async (place) => {
+      const { holdfast, again } = place
+      const other = await again()
+      const waiting = holdfast.exec({ script: 'echo up; exec sleep 76.5', timeoutMs: 3_000, graceMs: 100 })
+      await until('it has begun', async () => (await other.runs({})).total === 1)
+      const { id } = await other.show({ run: 'last' })
+      const { pid } = recordOf(place, id).holder
+      process.kill(pid, 'SIGSTOP')
+      const run = await waiting.finally(() => process.kill(pid, 'SIGCONT'))
+      expect(run).toMatchObject({ state: 'running', outcome: null, warnings: expect.arrayContaining([expect.stringContaining('does not answer')]) })
+      expect(await other.wait({ run: id })).toMatchObject({ state: 'ended', outcome: { kind: 'timed_out', limit: 'wall' } })
+      expect((await other.runs({})).runs).toMatchObject([{ id, state: 'ended' }])
+    },
+    90_000,
+  )
+})
+
 describeSupervised('a supervisor whose folder was removed', () => {
   inPlace('is waited for: its runs go on, are told as going on, and are ended as they were asked to', async (place) => {
     const { world } = place

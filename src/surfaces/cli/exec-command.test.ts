@@ -125,6 +125,8 @@ describe('what exec prints', () => {
     const quick = { exec: async () => fakeRun({ outcome: { kind: 'exited', exitCode: 3, signal: null, limit: null } }) }
     expect(await play(['exec', '--detach', '--', 'x'], { app: quick })).toMatchObject({ code: 0, stdout: 'r1\n' })
     expect(await play(['exec', '--wait', '1s', '--', 'x'], { app: quick })).toMatchObject({ code: 3 })
+    // Nobody knows how it goes on, since its supervisor does not answer.
+    expect(await play(['exec', '--', 'x'], { app })).toMatchObject({ code: 125, stdout: 'the digest\n' })
   })
 
   it('is nothing with --quiet, besides errors', async () => {

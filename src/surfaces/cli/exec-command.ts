@@ -4,7 +4,7 @@ import { failure } from '../../core/errors.ts'
 import { maxTerminalSide, parseDuration } from '../../core/limits.ts'
 import { exec } from '../../operations/exec.ts'
 import { type Command, commandFor, type Invocation, perform } from './command.ts'
-import { exitOfRun } from './exit-codes.ts'
+import { exitOfRun, holdfastFailed } from './exit-codes.ts'
 import type { CliIo } from './io.ts'
 import { openLiveLine } from './live-line.ts'
 import { type Option, ownOption, readVariable } from './option.ts'
@@ -132,6 +132,8 @@ async function runExec(invocation: Invocation): Promise<number> {
   }
   // Whether a quick command was over already is a matter of luck.
   if (detached) return 0
+  // Whoever holds it does not answer any more.
+  if (!background && result.state === 'running') return holdfastFailed
   return isStreamed && stdout.gone ? brokenPipe : exitOfRun(result)
 }
 

@@ -4,7 +4,7 @@ import type { ErrorCode, ErrorReason } from '../../core/errors.ts'
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts'
 
 const timedOut = 124
-const holdfastFailed = 125
+export const holdfastFailed = 125
 
 const ofErrorCode = {
   invalid_argument: holdfastFailed,
