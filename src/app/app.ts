@@ -1,8 +1,10 @@
 import { failure, HoldfastError, withFacts } from '../core/errors.ts'
+import type { RunRecord } from '../core/run.ts'
 import type { RunFilter } from '../core/store.ts'
 import type { App } from './api.ts'
 import { checkLimit } from './check-limit.ts'
 import type { AppBasis, AppEquipment } from './context.ts'
+import { readRecord } from './run-folder.ts'
 import { toSummary } from './summary.ts'
 import type { UseCases } from './use-cases.ts'
 
@@ -46,6 +48,14 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     }
   }
 
+  /** A supervisor may have recorded an end that was given up. */
+  async function putRight(record: RunRecord): Promise<RunRecord> {
+    const latest = record.state === 'interrupted' ? readRecord(records.folder(record.id), record.id) : undefined
+    if (latest?.state !== 'ended') return record
+    await records.finish(latest)
+    return latest
+  }
+
   const app: App = {
     exec: async (...given) => (await useCases()).exec(...given),
     wait: async (...given) => (await useCases()).wait(...given),
@@ -55,7 +65,7 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
       await history()
       const filter: RunFilter = { query: input.query, failing: input.failing, runtime: input.runtime, limit: checkLimit(input.limit, defaultRuns, maxListed) }
       const [found, { runs: total }] = await Promise.all([records.list(filter), records.count()])
-      const current = await Promise.all(found.map(async (record) => (await loaded?.held(record.id)) ?? record))
+      const current = await Promise.all(found.map(async (record) => (await loaded?.held(record.id)) ?? putRight(record)))
       return { runs: current.map(toSummary), total, warnings: await records.warnings() }
     },
     show: async (...given) => (await useCases()).show(...given),

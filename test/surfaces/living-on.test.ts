@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -171,6 +171,17 @@ describeSupervised('records under a supervisor', () => {
       file,
       JSON.stringify({ ...recordOf(place, run.id), state: 'interrupted', outcome: { kind: 'lost', exitCode: null, signal: null, limit: null } }),
     )
+    // An index that is made anew knows only what the record says.
+    const end = fileOf(place, run.id, 'end.json')
+    renameSync(end, `${end}.late`)
+    await place.holdfast.close()
+    for (const name of readdirSync(place.world.path('root', '.holdfast'))) {
+      if (name.startsWith('index.db')) rmSync(place.world.path('root', '.holdfast', name))
+    }
+    const other = await place.again()
+    expect((await other.runs({})).runs).toMatchObject([{ id: run.id, state: 'interrupted' }])
+    renameSync(`${end}.late`, end)
+    expect((await other.runs({})).runs).toMatchObject([{ id: run.id, state: 'ended' }])
     expect(await (await place.again()).show({ run: run.id })).toEqual(run)
   })
 
