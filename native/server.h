@@ -24,7 +24,7 @@ struct source {
 
 enum {
   READ_MOST = 256 * 1024,    /* per turn of the loop and descriptor, so that nobody starves */
-  MOST_CONTROLLERS = 256,
+  MOST_CONTROLLERS = 1024,   /* each command that is waited for has one */
   MOST_RUNS = 4096,          /* that are held */
   MOST_KEPT = 1024,          /* that are over and left something behind which holds no pipe */
   RUN_BUCKETS = 1024,
