@@ -60,6 +60,8 @@ export interface ExecCall extends Call {
   readonly onProgress?: ((progress: RunProgress) => void) | undefined
   /** Called when the run has begun, with the result so far. */
   readonly onBegin?: ((run: RunResult) => void) | undefined
+  /** Nobody here writes to an interactive command: that is left to other processes. */
+  readonly othersWrite?: boolean | undefined
 }
 
 export interface ExecInput {

@@ -89,7 +89,8 @@ export function createExecutions(context: AppContext, places: Places): Execution
     const prepared = await prepare(input, id)
     tryHome(context.home, context.homePlace)
     const place = await places.current()
-    if (prepared.pty && place.kind === 'plain') throw failure('supervisor_needed', { what: 'a pseudo-terminal', why: place.why })
+    const needed = prepared.pty ? 'a pseudo-terminal' : prepared.interactive && call.othersWrite ? 'input from another process' : undefined
+    if (needed && place.kind === 'plain') throw failure('supervisor_needed', { what: needed, why: place.why })
     const first = firstRecord(context, id, prepared, input.purpose, holderAt(place))
     const warnings = [...context.home.warnings, ...warningsOf(place), ...(await context.records.begin(first))]
     const folder = context.records.folder(id)

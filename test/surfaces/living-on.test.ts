@@ -72,7 +72,9 @@ describe('a run that reads in plain mode', () => {
     await holdfast.stop({ run: deaf.id })
   })
 
-  inPlainPlace('has no terminal, and none that others could write to: that is refused before anything starts', async ({ holdfast }) => {
+  inPlainPlace('has no terminal, and none that others could write to: that is refused before anything starts', async ({ holdfast, cli }) => {
+    const { status, stderr } = await cli(['exec', '--interactive', '--', 'cat'])
+    expect([status, stderr]).toEqual([125, expect.stringMatching(/^holdfast: input from another process needs the supervisor, and HOLDFAST_SUPERVISOR/)])
     for (const input of [{ pty: true }, { pty: true, detach: true }, { interactive: true, detach: true }] as const) {
       const refused = holdfast.exec({ argv: ['true'], ...input })
       await expect(refused).rejects.toMatchObject({

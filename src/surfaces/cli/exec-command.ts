@@ -117,7 +117,8 @@ async function runExec(invocation: Invocation): Promise<number> {
   const watcher = background ? undefined : watch(invocation, { isStreamed, isTyped })
   let result: RunResult
   try {
-    result = await perform(exec, invocation, background ? { waitMs: 0, ...input, detach: true } : input, watcher?.call ?? {}, names)
+    const call: ExecCall = { ...watcher?.call, ...(input.interactive && !isTyped ? { othersWrite: true } : {}) }
+    result = await perform(exec, invocation, background ? { waitMs: 0, ...input, detach: true } : input, call, names)
   } finally {
     watcher?.close()
   }
