@@ -348,13 +348,11 @@ void run_look_again(struct run *run) {
   if (run->ladder.active) {
     struct timer *timer = &run->ladder.timer;
     int64_t at_us = run->server->now_us + nudged_look_us;
-    const struct children *children = &run->server->children;
     bool quick = run->reaped && run->phase == RUN_ENDING && run->record.leftover_count == 0;
-    if (quick && (run->server->childless || tree_surely_empty(run->server->self, children->pids, children->count))) ladder_over(run, true);
+    if (quick && server_has_no_stranger(run->server)) ladder_over(run, true);
     else if (timer->at_us > at_us) timer_set(&run->server->timers, timer, at_us);
-  } else if (run->phase == RUN_SETTLING) {
-    const struct children *children = &run->server->children;
-    if (run->server->childless || tree_surely_empty(run->server->self, children->pids, children->count)) finish(run);
+  } else if (run->phase == RUN_SETTLING && server_has_no_stranger(run->server)) {
+    finish(run);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "signals.h"
 #include "timers.h"
 #include "tree.h"
 
@@ -90,11 +91,7 @@ __attribute__((noreturn)) static void guard(pid_t inner) {
   /* The lock is among them: the next supervisor need not wait for what is done here. */
   close_from(3);
   sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGCHLD);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
+  awaited_signals(&signals);
   int status = wait_for(inner, &signals);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) _exit(0);
   end_descendants();

@@ -4,9 +4,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The child shares its memory with the parent, so nothing in it may be instrumented or leave traces. */
-#define IN_CHILD __attribute__((no_sanitize("address"), no_sanitize("undefined")))
-
 enum { MOST_TEXT = 96 };
 
 struct inherited inherited_usually = {.mask = 022};

@@ -8,6 +8,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+/* The child shares its memory with the parent, so nothing in it may be instrumented or leave traces. */
+#define IN_CHILD __attribute__((no_sanitize("address"), no_sanitize("undefined")))
+
 struct inherited {
   mode_t mask;
   int nice;

@@ -147,11 +147,10 @@ void runs_prune(struct server *server) {
 }
 
 ssize_t run_survivors(const struct run *run, struct process **found) {
-  const struct children *children = &run->server->children;
   *found = NULL;
   /* What this run left behind is among the known children, so then the quick look would say nothing. */
   bool quick = run->reaped && run->phase != RUN_ENDED && run->record.leftover_count == 0;
-  if (quick && (run->server->childless || tree_surely_empty(run->server->self, children->pids, children->count))) return 0;
+  if (quick && server_has_no_stranger(run->server)) return 0;
   return run_processes(run, found);
 }
 
@@ -231,11 +230,17 @@ void stream_close(struct stream *stream) {
 
 enum read_result { READ_SOME, READ_ALL, READ_NOTHING, READ_END };
 
+/* As read(2), whatever signals come. */
+static ssize_t read_pipe(const struct stream *stream, uint8_t *room, size_t most) {
+  ssize_t got;
+  do got = read(stream->source.fd, room, most);
+  while (got < 0 && errno == EINTR);
+  return got;
+}
+
 static enum read_result read_once(struct stream *stream, size_t *length) {
   struct server *server = stream->run->server;
-  ssize_t got;
-  do got = read(stream->source.fd, server->room, READ_MOST);
-  while (got < 0 && errno == EINTR);
+  ssize_t got = read_pipe(stream, server->room, READ_MOST);
   *length = got > 0 ? (size_t)got : 0;
   if (got < 0 && errno == EAGAIN) return READ_NOTHING;
   /* A pseudo-terminal that nobody holds any more says EIO. */
@@ -257,9 +262,7 @@ static size_t waiting_in(const struct stream *stream) {
 /* Not more than was counted: what came since has a later turn. */
 static void read_exactly(const struct stream *stream, uint8_t *room, size_t *length) {
   if (*length == 0) return;
-  ssize_t got;
-  do got = read(stream->source.fd, room, *length);
-  while (got < 0 && errno == EINTR);
+  ssize_t got = read_pipe(stream, room, *length);
   *length = got > 0 ? (size_t)got : 0;
 }
 

@@ -19,6 +19,7 @@
 #include "fault.h"
 #include "host.h"
 #include "run.h"
+#include "signals.h"
 
 enum { MOST_EVENTS = 64, USUAL_DESCRIPTORS = 1024, MOST_SPARED = 64, LOGS_OF_A_RUN = 3 /* both streams, and their order */ };
 static const int64_t second_us = 1000000, hundred_years_ms = INT64_C(3155760000000);
@@ -76,6 +77,10 @@ static bool reap_some(struct server *server, struct reaped *reaped, size_t room,
     if (next->run) *count += 1;
   }
   return true;
+}
+
+bool server_has_no_stranger(const struct server *server) {
+  return server->childless || tree_surely_empty(server->self, server->children.pids, server->children.count);
 }
 
 /* All of them are waited for first: where no child is left, nothing is left of any of their runs either. */
@@ -277,11 +282,7 @@ bool server_open(struct server *server, struct place *place, const char *home, i
   if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) random = (uint64_t)clock_us() * 1000003U + (uint64_t)server->self;
   server->next_tag = (UINT64_C(1) << 62) + (random >> 3);
   sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGCHLD);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
+  awaited_signals(&signals);
   server->arrivals.notes = notes;
   server->epoll = epoll_create1(EPOLL_CLOEXEC);
   server->signals = (struct source){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signals_ready};

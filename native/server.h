@@ -84,6 +84,9 @@ bool server_rewatch(struct server *server, struct source *source, uint32_t event
 void server_unwatch(struct server *server, struct source *source);
 /* False where a descriptor with this number leaves too few to those who will need some: what runs has yet to open its logs. */
 bool server_can_spare(const struct server *server, int fd);
+/* A quick look, which reads one small file at most: true where it surely has no other children than the first processes of its runs and what
+   is known to be left behind. False means "not known". */
+bool server_has_no_stranger(const struct server *server);
 /* Sets the timer so that it is due in the next turn of the loop, which does not wait. */
 void server_soon(struct server *server, struct timer *timer);
 void server_after(struct server *server, struct timer *timer, int64_t us);

@@ -51,9 +51,6 @@ struct plan {
 /* One child at a time stands on it, because the parent waits until the exec. */
 static alignas(16) char child_stack[32 * 1024];
 
-/* The child shares its memory with the parent, so nothing in it may be instrumented or leave traces. */
-#define IN_CHILD __attribute__((no_sanitize("address"), no_sanitize("undefined")))
-
 IN_CHILD __attribute__((noreturn)) static void give_up(struct plan *plan, enum start_stage stage, int error) {
   plan->failure = (struct failure_report){.stage = (int)stage, .error = error};
   while (plan->report >= 0 && write(plan->report, &plan->failure, sizeof plan->failure) < 0 && errno == EINTR) continue;

@@ -16,6 +16,7 @@
 #include "host.h"
 #include "inherited.h"
 #include "server.h"
+#include "signals.h"
 #include "start.h"
 
 static const uint64_t usual_idle_ms = 600000;
@@ -106,11 +107,7 @@ static void prepare_signals(bool hangup_counts) {
   signal(SIGINT, SIG_DFL);
   signal(SIGCHLD, SIG_DFL);
   sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGCHLD);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
+  awaited_signals(&signals);
   sigprocmask(SIG_SETMASK, &signals, NULL);
 }
 
