@@ -1,7 +1,8 @@
-import type { OutputChunk, Running, Session } from '../../src/core/backend.ts'
+import type { Running, Session } from '../../src/core/backend.ts'
 import type { StreamName } from '../../src/core/command.ts'
 import type { ExitStatus } from '../../src/core/outcome.ts'
 import type { Leftover } from '../../src/core/run.ts'
+import { scriptedOutput } from './scripted-output.ts'
 
 /** A started program that does what a test says, when it says so. */
 export interface ScriptedRunning extends Running {
@@ -27,37 +28,17 @@ export interface Script {
 }
 
 export function scriptedRunning({ onSignal, tree = () => [], busy = () => false, letsGo = true, write }: Script = {}): ScriptedRunning {
-  const waiting: OutputChunk[] = []
+  const program = scriptedOutput<ExitStatus>()
   const offsets = { stdout: 0, stderr: 0 }
   const signals: NodeJS.Signals[] = []
   const input: Uint8Array[] = []
-  let over = false
-  let broken: Error | undefined
   let released = false
-  let wake = (): void => {}
-  let settle: { resolve(status: ExitStatus): void; reject(error: Error): void } | undefined
-  const ended = new Promise<ExitStatus>((resolve, reject) => {
-    settle = { resolve, reject }
-  })
-  ended.catch(() => {})
-
-  async function* iterate(): AsyncGenerator<OutputChunk> {
-    for (;;) {
-      yield* waiting.splice(0)
-      if (waiting.length > 0) continue
-      if (broken) throw broken
-      if (over) return
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
-    }
-  }
 
   const running: ScriptedRunning = {
     id: 'scripted',
     process: null,
-    output: iterate(),
-    ended,
+    output: program.output,
+    ended: program.ended,
     write: async (bytes) => {
       await write?.()
       input.push(bytes)
@@ -79,20 +60,13 @@ export function scriptedRunning({ onSignal, tree = () => [], busy = () => false,
     input: () => Buffer.concat(input),
     print(text, stream = 'stdout') {
       const bytes = typeof text === 'string' ? Buffer.from(text) : text
-      waiting.push({ stream, offset: offsets[stream], bytes })
+      program.push({ stream, offset: offsets[stream], bytes })
       offsets[stream] += bytes.length
-      wake()
     },
-    closeOutput() {
-      over = true
-      wake()
-    },
-    breakOutput(error) {
-      broken = error
-      wake()
-    },
-    exit: (status) => settle?.resolve(status),
-    loseContact: () => settle?.reject(new Error('the connection broke')),
+    closeOutput: program.close,
+    breakOutput: program.breakOff,
+    exit: program.end,
+    loseContact: () => program.lose(new Error('the connection broke')),
   }
   return running
 }

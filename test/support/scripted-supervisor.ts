@@ -6,6 +6,7 @@ import type { EndRecord } from '../../src/core/end-record.ts'
 import { failure } from '../../src/core/errors.ts'
 import { emptyTotals } from '../../src/core/run.ts'
 import type { Listening, RunStatus, SupervisedRun, SupervisedSession, SupervisionTerms } from '../../src/core/supervised.ts'
+import { scriptedOutput } from './scripted-output.ts'
 
 /** A supervisor that does what a test says, when it says so. It writes logs and records like the real one, and starts nothing. */
 export interface ScriptedSupervisor {
@@ -84,41 +85,21 @@ export function scriptedSupervisor(onAsk: (request: string, supervisor: Scripted
   }
 
   function listen(listening: Listening): SupervisedRun {
-    const waiting: OutputChunk[] = []
-    let over = false
-    let wake = (): void => {}
-    let settle: { resolve(record: EndRecord): void; reject(error: Error): void } | undefined
-    const ended = new Promise<EndRecord>((resolve, reject) => {
-      settle = { resolve, reject }
-    })
-    ended.catch(() => {})
-    async function* iterate(): AsyncGenerator<OutputChunk> {
-      for (;;) {
-        yield* waiting.splice(0)
-        if (waiting.length > 0) continue
-        if (over) return
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-    }
+    const program = scriptedOutput<EndRecord>()
     const close = (): void => {
       listeners.delete(listener)
-      over = true
-      wake()
+      program.close()
     }
     const listener: Listener = {
       hear(chunk) {
-        if (listening.kind === 'nothing') return
-        waiting.push(chunk)
-        wake()
+        if (listening.kind !== 'nothing') program.push(chunk)
       },
       end(record) {
-        settle?.resolve(record)
+        program.end(record)
         close()
       },
       lose(error) {
-        settle?.reject(error)
+        program.lose(error)
         close()
       },
     }
@@ -136,8 +117,8 @@ export function scriptedSupervisor(onAsk: (request: string, supervisor: Scripted
     return {
       id: terms().id,
       process: { pid: 42, startTime: 'scripted:2' },
-      output: iterate(),
-      ended,
+      output: program.output,
+      ended: program.ended,
       write: async (bytes) => {
         input.push(Uint8Array.from(bytes))
         await ask(`write ${bytes.length}`, undefined)
