@@ -11,7 +11,7 @@ import type { Processes } from './app/run-index.ts'
 import type { AppSettings } from './app/settings.ts'
 import { type LoadedConfig, loadConfig, personConfigPath } from './config/load.ts'
 import type { Session } from './core/backend.ts'
-import { failure, HoldfastError } from './core/errors.ts'
+import { failure, HoldfastError, hasReason } from './core/errors.ts'
 import { mcpTimeoutMs } from './core/limits.ts'
 import { monotonicMs } from './core/monotonic.ts'
 import { secretsOf } from './core/secret-names.ts'
@@ -127,7 +127,7 @@ async function openPlace({ root, home, env, use }: PlaceRequest): Promise<Place>
   try {
     return { kind: 'supervised', session: await openSupervisedHostSession({ home, program, runtimeFolder: env.XDG_RUNTIME_DIR, idleMs: use.idleMs }) }
   } catch (error) {
-    if (!(error instanceof HoldfastError && error.details.reason === 'supervisor_unavailable')) throw error
+    if (!hasReason(error, 'supervisor_unavailable')) throw error
     return plain(error.message, [`${error.message}; commands end with this process (see holdfast doctor)`])
   }
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { errnoOf, failure, HoldfastError } from '../core/errors.ts'
+import { errnoOf, failure, HoldfastError, hasReason } from '../core/errors.ts'
 
 /** The folder where everything of a project is kept, shared by all its worktrees. */
 export interface Home {
@@ -102,7 +102,7 @@ export function tryHome(home: Home, place: HomePlace): void {
   try {
     makeHome(home, place)
   } catch (error) {
-    if (!(error instanceof HoldfastError && error.details.reason === 'home_unusable')) throw error
+    if (!hasReason(error, 'home_unusable')) throw error
   }
 }
 

@@ -186,6 +186,11 @@ export function toHoldfastError(error: unknown): HoldfastError {
   return failure('internal', { what: messageOf(error) }, error)
 }
 
+/** Whether it is an error of ours with this reason. */
+export function hasReason(error: unknown, reason: ErrorReason): error is HoldfastError {
+  return error instanceof HoldfastError && error.details.reason === reason
+}
+
 /** What a thrown value says of itself. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

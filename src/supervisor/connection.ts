@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type { StreamName } from '../core/command.ts'
-import { errnoOf, failure, HoldfastError, messageOf } from '../core/errors.ts'
+import { errnoOf, failure, HoldfastError, hasReason, messageOf } from '../core/errors.ts'
 import type { ProcessIdentity } from '../core/run.ts'
 import { readWelcome, type WelcomeAnswer } from './answers.ts'
 import { answers, type Frame, FrameReader, FrameWriter, requests } from './frames.ts'
@@ -332,16 +332,12 @@ export async function openConnection(path: string, timeoutMs: number): Promise<R
     const errno = errnoOf(cause)
     if (errno === 'EAGAIN') return 'busy'
     // Closed without a word: it was just ending.
-    if (errno ? nobody.has(errno) : isLost(error) && !cause && !connection.farewell) return 'nobody'
+    if (errno ? nobody.has(errno) : hasReason(error, 'supervisor_lost') && !cause && !connection.farewell) return 'nobody'
     throw failure('supervisor_unavailable', { why: `${path}: ${connection.farewell ?? messageOf(cause ?? error)}` }, error)
   } finally {
     clearTimeout(timer)
     if (!connection.supervisor.pid) socket.destroy()
   }
-}
-
-function isLost(error: unknown): boolean {
-  return error instanceof HoldfastError && error.details.reason === 'supervisor_lost'
 }
 
 const hello: Exchange<WelcomeAnswer> = {

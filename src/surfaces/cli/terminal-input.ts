@@ -1,4 +1,4 @@
-import { HoldfastError } from '../../core/errors.ts'
+import { hasReason } from '../../core/errors.ts'
 import { input } from '../../operations/input.ts'
 import { type Invocation, perform } from './command.ts'
 import { untilAborted } from './read-input.ts'
@@ -24,7 +24,7 @@ export function terminalInput(invocation: Invocation, { hasPty, isTyped }: { rea
     return perform(input, invocation, { run, ...what }).then(
       (result) => result.open,
       // A command that has ended, or reads no more, shows that by itself. One that is slow to read loses what is typed meanwhile.
-      (error: unknown) => error instanceof HoldfastError && error.details.reason === 'input_full',
+      (error: unknown) => hasReason(error, 'input_full'),
     )
   }
 
