@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { markVariable } from '../core/command.ts'
-import { failure, type HoldfastError, toHoldfastError, withFacts } from '../core/errors.ts'
+import { failure, type HoldfastError, hasReason, toHoldfastError, withFacts } from '../core/errors.ts'
 import { resolveLimits } from '../core/limits.ts'
 import { emptyTotals, type Holder, type ProcessIdentity, type RunRecord } from '../core/run.ts'
 import { headBytes } from '../core/text.ts'
 import { pause, systemClock } from '../engine/clock.ts'
-import { isLost } from '../engine/contact.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { ExecCall, ExecInput } from './api.ts'
 import { resolveCwd, resolveProgram } from './command.ts'
@@ -13,7 +12,7 @@ import type { ActiveRun, AppContext, Place } from './context.ts'
 import { composeEnvironment } from './environment.ts'
 import { holdPlain } from './hold-plain.ts'
 import { holderOf, holdSupervised } from './hold-supervised.ts'
-import type { Beginning, Prepared } from './holding.ts'
+import { type Beginning, type Prepared, supervisorNeeded } from './holding.ts'
 import { tryHome } from './home.ts'
 import { noteSecrets } from './masking.ts'
 import type { Places } from './places.ts'
@@ -89,7 +88,7 @@ export function createExecutions(context: AppContext, places: Places): Execution
     const prepared = await prepare(input, id)
     tryHome(context.home, context.homePlace)
     const place = await places.current()
-    const needed = prepared.pty ? 'a pseudo-terminal' : prepared.interactive && call.othersWrite ? 'input from another process' : undefined
+    const needed = supervisorNeeded(prepared.pty, prepared.interactive && call.othersWrite)
     if (needed && place.kind === 'plain') throw failure('supervisor_needed', { what: needed, why: place.why })
     const first = firstRecord(context, id, prepared, input.purpose, holderAt(place))
     const warnings = [...context.home.warnings, ...warningsOf(place), ...(await context.records.begin(first))]
@@ -128,7 +127,7 @@ export function createExecutions(context: AppContext, places: Places): Execution
     try {
       return await holdSupervised(context, places, place.session, beginning)
     } catch (error) {
-      if (!isLost(error)) throw error
+      if (!hasReason(error, 'supervisor_lost')) throw error
       // Contact was lost before anything was started, so it may be started elsewhere.
       const next = await places.current()
       if (next.kind === 'plain' && beginning.prepared.pty) throw error

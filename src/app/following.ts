@@ -1,5 +1,6 @@
 import { streamNames } from '../core/command.ts'
 import type { EndRecord } from '../core/end-record.ts'
+import { toOutcome } from '../core/outcome.ts'
 import type { RunRecord, StreamTotals } from '../core/run.ts'
 import type { RunStatus, SupervisedRun } from '../core/supervised.ts'
 import { pause, systemClock } from '../engine/clock.ts'
@@ -7,6 +8,7 @@ import { bounded, totalsNow } from '../engine/contact.ts'
 import { measureLog } from '../engine/log-reader.ts'
 import type { AppContext } from './context.ts'
 import { orphanGraceMs } from './hold-supervised.ts'
+import { withProgress } from './holding.ts'
 import type { Places } from './places.ts'
 import { readRecord, withEnd } from './run-folder.ts'
 
@@ -41,8 +43,10 @@ export async function awaitEnd(held: HeldRuns, record: RunRecord, waitMs: number
     if (left <= 0 || signal?.aborted) break
     if (current.holder.socket !== undefined) {
       const seen = await awaitSupervised(held, current, left, signal)
-      if (seen) current = seen
-      if (seen) continue
+      if (seen) {
+        current = seen
+        continue
+      }
     }
     await pause(clock, Math.min(wait, left), signal)
     current = readRecord(held.context.records.folder(record.id), record.id) ?? current
@@ -118,11 +122,7 @@ export async function settleAbandoned(held: HeldRuns, record: RunRecord): Promis
 /** Whoever wanted it died before the supervisor was asked. */
 async function neverBegan({ context, places }: HeldRuns, record: RunRecord): Promise<boolean> {
   const { starter } = record.holder
-  if (record.process || !starter || context.machine.isAlive(starter)) return false
-  const run = await places.attach(record, { kind: 'nothing' })
-  if (run === 'unreachable') return false
-  run?.release()
-  return run === undefined
+  return !record.process && starter !== undefined && !context.machine.isAlive(starter) && !(await places.mayHold(record))
 }
 
 async function interrupt({ context }: HeldRuns, record: RunRecord): Promise<RunRecord> {
@@ -133,7 +133,7 @@ async function interrupt({ context }: HeldRuns, record: RunRecord): Promise<RunR
   const interrupted: RunRecord = {
     ...record,
     state: 'interrupted',
-    outcome: { kind: 'lost', exitCode: null, signal: null, limit: null },
+    outcome: toOutcome(undefined, undefined),
     stdout: measureLog(folder.stdout),
     stderr: measureLog(folder.stderr),
     leftovers,
@@ -149,7 +149,7 @@ export async function measured(held: HeldRuns, record: RunRecord): Promise<RunRe
   const status = await statusOf(held, record)
   if (!status) return { ...record, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
   const [stdout, stderr] = streamNames.map((stream) => totalsNow(folder[stream], status[stream])) as [StreamTotals, StreamTotals]
-  return { ...record, durationMs: Math.round(status.elapsedMs), stdout, stderr }
+  return withProgress(record, { elapsedMs: status.elapsedMs, stdout, stderr })
 }
 
 async function statusOf(held: HeldRuns, record: RunRecord): Promise<RunStatus | undefined> {

@@ -7,7 +7,7 @@ import { systemClock } from '../engine/clock.ts'
 import { type Execution, execute } from '../engine/execute.ts'
 import { type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
-import { type Beginning, createCancel, endedRecord, noteEnd, type Prepared } from './holding.ts'
+import { type Beginning, createCancel, endedRecord, noteEnd, type Prepared, withProgress } from './holding.ts'
 import { type RunFolder, readRecord } from './run-folder.ts'
 
 /** A run in plain mode: this process writes its logs, judges its limits and records its end. */
@@ -49,7 +49,7 @@ export async function holdPlain(context: AppContext, session: Session, beginning
     id: first.id,
     askedAt,
     begun,
-    current: async () => withProgress(begun, execution),
+    current: async () => withProgress(begun, execution.progress()),
     masker: prepared.masker,
     finished,
     cancel: canceling.cancel,
@@ -76,11 +76,6 @@ async function finish(
   // As long as the record does not say what is missing in a log, the files do.
   if (readRecord(folder, record.id)?.state === 'ended') execution.recorded()
   return { record, warnings: [...new Set([...before, ...warnings])], unsaved: end.unsaved }
-}
-
-function withProgress(record: RunRecord, execution: Execution): RunRecord {
-  const { elapsedMs, stdout, stderr } = execution.progress()
-  return { ...record, durationMs: Math.round(elapsedMs), stdout, stderr }
 }
 
 /** What is written to a run while it goes on, one piece after the other, behind what it was given at the start. */

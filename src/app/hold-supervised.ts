@@ -7,7 +7,7 @@ import { systemClock } from '../engine/clock.ts'
 import { measureLog } from '../engine/log-reader.ts'
 import { type Supervised, type Supervision, supervise } from '../engine/supervised.ts'
 import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
-import { type Beginning, createCancel, endedRecord, noteEnd } from './holding.ts'
+import { type Beginning, createCancel, endedRecord, noteEnd, withProgress } from './holding.ts'
 import type { Places } from './places.ts'
 import { prepareText } from './screen-text.ts'
 
@@ -46,10 +46,7 @@ export async function holdSupervised(context: AppContext, places: Places, sessio
     id: first.id,
     askedAt,
     begun,
-    async current() {
-      const { elapsedMs, stdout, stderr } = await supervision.progress()
-      return { ...begun, durationMs: Math.round(elapsedMs), stdout, stderr }
-    },
+    current: async () => withProgress(begun, await supervision.progress()),
     masker: prepared.masker,
     finished: finish(context, places, supervision, begun, beginning).finally(canceling.forget),
     cancel: canceling.cancel,
@@ -76,9 +73,8 @@ async function finish(
   if (!end) return { record: begun, warnings }
   // A supervisor that lives judges it still: whoever looks later finds its word.
   if (end.state === 'interrupted' && (await mayGoOn(context, places, begun))) {
-    const { durationMs, stdout, stderr, notes } = end
-    const record = { ...begun, durationMs: Math.round(durationMs), stdout, stderr }
-    return { record, warnings: [...warnings, ...notes, `process ${begun.holder.pid}, which holds this run, does not answer; the run may go on`] }
+    const record = withProgress(begun, { ...end, elapsedMs: end.durationMs })
+    return { record, warnings: [...warnings, ...end.notes, `process ${begun.holder.pid}, which holds this run, does not answer; the run may go on`] }
   }
   await prepareText(folder, endedRecord(begun, end, prepared.masker, []))
   const notes = noteEnd(context, folder, prepared, end)
@@ -95,11 +91,7 @@ async function finish(
 }
 
 async function mayGoOn({ machine }: AppContext, places: Places, begun: RunRecord): Promise<boolean> {
-  if (!machine.isAlive(begun.holder)) return false
-  const run = await places.attach(begun, { kind: 'nothing' })
-  if (run === 'unreachable') return true
-  run?.release()
-  return run !== undefined
+  return machine.isAlive(begun.holder) && (await places.mayHold(begun))
 }
 
 /** The supervisor was killed: what it had started has lost its output, and is ended. */

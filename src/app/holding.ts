@@ -1,7 +1,7 @@
 import type { ExecutionPlan, ResolvedCommand } from '../core/command.ts'
 import { toHoldfastError } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
-import type { Executed } from '../engine/execute.ts'
+import type { Executed, Progress } from '../engine/execute.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { ExecCall } from './api.ts'
 import type { Program } from './command.ts'
@@ -35,6 +35,11 @@ export interface Beginning {
   readonly command: Omit<ResolvedCommand, 'stdin'>
   readonly call: ExecCall
   readonly warnings: readonly string[]
+}
+
+/** What of a request only a supervisor can give, in words; undefined where that is nothing. */
+export function supervisorNeeded(pty: unknown, othersWrite: boolean | undefined): string | undefined {
+  return pty ? 'a pseudo-terminal' : othersWrite ? 'input from another process' : undefined
 }
 
 export interface Canceling {
@@ -80,6 +85,11 @@ export function noteEnd(
   } catch (error) {
     return [`secrets in the output could not be noted: ${toHoldfastError(error).message}`]
   }
+}
+
+/** The record of a run that goes on, with how far it is. */
+export function withProgress(record: RunRecord, { elapsedMs, stdout, stderr }: Progress): RunRecord {
+  return { ...record, durationMs: Math.round(elapsedMs), stdout, stderr }
 }
 
 /** The record of an end, without its time and its pin. */

@@ -20,7 +20,7 @@ export async function writeInput(held: HeldRuns, executions: Executions, input: 
     if (bytes.length > 0) await inlet.write(bytes)
     if (input.end) await inlet.endInput()
     const isOpen = !input.end && (await inlet.isOpen())
-    const state = isOpen ? 'running' : ((await context.records.require(run)).state ?? 'running')
+    const state = isOpen ? 'running' : (await context.records.require(run)).state
     return { id: run, state, bytes: bytes.length, open: isOpen }
   } finally {
     letGo()

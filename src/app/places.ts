@@ -18,6 +18,8 @@ export interface Places {
    * does not answer right now: its socket may have been removed, which it sees within two seconds.
    */
   attach(record: RunRecord, listen: Listening): Promise<SupervisedRun | 'unreachable' | undefined>
+  /** False where the supervisor of the run is known not to hold it. */
+  mayHold(record: RunRecord): Promise<boolean>
   /** Lets go of all connections; runs go on, except those that are bound to them. */
   close(): Promise<void>
 }
@@ -82,6 +84,17 @@ export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainS
     return context.machine.isAlive(holder) ? 'unreachable' : undefined
   }
 
+  async function attach({ id, holder }: RunRecord, listen: Listening): Promise<SupervisedRun | 'unreachable' | undefined> {
+    if (holder.socket === undefined) return undefined
+    if ((deafUntil.get(holder.socket) ?? 0) > monotonicMs()) return 'unreachable'
+    try {
+      return await inTime(attachAt(holder, id, listen), systemClock)
+    } catch {
+      deafUntil.set(holder.socket, monotonicMs() + deafMs)
+      return 'unreachable'
+    }
+  }
+
   return {
     current,
     async plain(why) {
@@ -89,15 +102,11 @@ export function createPlaces(context: Pick<AppContext, 'openPlace' | 'openPlainS
       return { kind: 'plain', session: await plainSession, why, warnings: [] }
     },
     supervisorOf,
-    async attach({ id, holder }, listen) {
-      if (holder.socket === undefined) return undefined
-      if ((deafUntil.get(holder.socket) ?? 0) > monotonicMs()) return 'unreachable'
-      try {
-        return await inTime(attachAt(holder, id, listen), systemClock)
-      } catch {
-        deafUntil.set(holder.socket, monotonicMs() + deafMs)
-        return 'unreachable'
-      }
+    attach,
+    async mayHold(record) {
+      const run = await attach(record, { kind: 'nothing' })
+      if (run !== 'unreachable') run?.release()
+      return run !== undefined
     },
     async close() {
       const places = [opened, plainSession?.then((session) => ({ session })), ...[...reached.values()].map(async (session) => ({ session: await session }))]

@@ -6,7 +6,19 @@ import type { Note, RunFilter } from '../core/store.ts'
 import { checkRoom, makeSpare } from './home.ts'
 import { everyNote } from './journal.ts'
 import { writeNote } from './note-files.ts'
-import { createRecord, isRunId, listRunIds, makeRunFolder, type RunFolder, readRecord, recordText, runFolder, writeProcess, writeRecord } from './run-folder.ts'
+import {
+  createRecord,
+  discard,
+  isRunId,
+  listRunIds,
+  makeRunFolder,
+  type RunFolder,
+  readRecord,
+  recordText,
+  runFolder,
+  writeProcess,
+  writeRecord,
+} from './run-folder.ts'
 import { openRunIndex, type RunIndexOptions } from './run-index.ts'
 import { openSpareFolders } from './spare-folders.ts'
 
@@ -221,13 +233,5 @@ export function openRecords(options: RecordsOptions): Records {
       ahead.close()
       await index.close()
     },
-  }
-}
-
-function discard(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true })
-  } catch {
-    // Then an empty folder stays; without a record it is passed over.
   }
 }

@@ -1,9 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type EndRecord, parseEndRecord } from '../core/end-record.ts'
+import type { EndRecord } from '../core/end-record.ts'
 import { errnoOf } from '../core/errors.ts'
 import { emptyTotals, type ProcessIdentity, type RunRecord, runStates } from '../core/run.ts'
 import { factsOf } from '../engine/end-facts.ts'
+import { readEnd, readProcess } from '../engine/end-files.ts'
 
 /** The files of one run. Paths are always made from the id: nothing that a file says of paths is believed. */
 export interface RunFolder {
@@ -88,15 +89,6 @@ export function writeProcess(folder: RunFolder, process: ProcessIdentity): void 
   writeFileSync(folder.process, `${JSON.stringify(process)}\n`, { mode: 0o600 })
 }
 
-function readProcess(folder: RunFolder): ProcessIdentity | null {
-  try {
-    const found = JSON.parse(readFileSync(folder.process, 'utf8')) as Partial<ProcessIdentity> | null
-    return typeof found?.pid === 'number' && typeof found.startTime === 'string' ? { pid: found.pid, startTime: found.startTime } : null
-  } catch {
-    return null
-  }
-}
-
 /** The record of a run folder; undefined where there is none that can be read. Missing parts get harmless values. */
 export function readRecord(folder: RunFolder, id: string): RunRecord | undefined {
   let found: Partial<RunRecord>
@@ -126,24 +118,16 @@ export function readRecord(folder: RunFolder, id: string): RunRecord | undefined
     leftovers: Array.isArray(found.leftovers) ? found.leftovers : [],
     warnings: Array.isArray(found.warnings) ? found.warnings : [],
     holder: found.holder ?? { pid: 0, startTime: '' },
-    process: found.process ?? (found.state === 'running' ? readProcess(folder) : null),
+    process: found.process ?? (found.state === 'running' ? readProcess(folder.process) : null),
     pinned: found.pinned === true,
   }
   // A run that never started has no end, and one of plain mode says it in its record.
-  const end = record.state === 'failed' || record.holder.socket === undefined ? undefined : readEnd(folder, id)
+  const end = record.state === 'failed' || record.holder.socket === undefined ? undefined : readEnd(folder.end, id)
   return end ? withEnd(record, end) : record
 }
 
-function readEnd(folder: RunFolder, id: string): EndRecord | undefined {
-  try {
-    return parseEndRecord(readFileSync(folder.end, 'utf8'), id)
-  } catch {
-    return undefined
-  }
-}
-
 /** What its supervisor saw a run leave behind, by pid and start time: some of it nothing else tells any more. */
-export const leftBehind = (folder: RunFolder, id: string): readonly ProcessIdentity[] => readEnd(folder, id)?.leftovers ?? []
+export const leftBehind = (folder: RunFolder, id: string): readonly ProcessIdentity[] => readEnd(folder.end, id)?.leftovers ?? []
 
 /** The record with what the supervisor says of the end: the truth, also where somebody took the run for interrupted. */
 export function withEnd(record: RunRecord, end: EndRecord): RunRecord {
@@ -160,6 +144,15 @@ export function withEnd(record: RunRecord, end: EndRecord): RunRecord {
     leftovers: record.state === 'ended' ? record.leftovers : facts.leftovers,
     warnings: [...new Set([...record.warnings, ...facts.notes])],
     usage: facts.usage,
+  }
+}
+
+/** Removes a folder; one that cannot be removed is passed over by whoever lists them, because nothing in it says that it counts. */
+export function discard(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true })
+  } catch {
+    // It stays.
   }
 }
 

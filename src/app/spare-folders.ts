@@ -1,8 +1,8 @@
-import { closeSync, mkdir, mkdirSync, open, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, mkdir, mkdirSync, open, openSync, readdirSync, renameSync, writeSync } from 'node:fs'
 import { errnoOf } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
 import { nameOf, ownerOf } from './journal.ts'
-import { type RunFolder, runFolder } from './run-folder.ts'
+import { discard, type RunFolder, runFolder } from './run-folder.ts'
 import type { Processes } from './run-index.ts'
 
 /**
@@ -134,13 +134,5 @@ function clearDead(at: string, { isAlive }: Processes): void {
   for (const name of names) {
     const owner = ownerOf(name)
     if (owner && !isAlive(owner)) discard(`${at}/${name}`)
-  }
-}
-
-function discard(path: string): void {
-  try {
-    rmSync(path, { recursive: true, force: true })
-  } catch {
-    // The next process tries again.
   }
 }

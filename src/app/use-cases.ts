@@ -13,6 +13,7 @@ import { followLogs } from './follow-logs.ts'
 import { awaitEnd, type HeldRuns, measured, settleAbandoned } from './following.ts'
 import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
+import { supervisorNeeded } from './holding.ts'
 import { makeHome, tryHome } from './home.ts'
 import { writeInput } from './input.ts'
 import { createPlaces } from './places.ts'
@@ -126,7 +127,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
   }
 
   async function execElsewhere(input: ExecInput, call: ExecCall, plain: boolean, askedAt: number): Promise<RunResult> {
-    const what = input.pty ? 'a pseudo-terminal' : input.interactive ? 'input from another process' : undefined
+    const what = supervisorNeeded(input.pty, input.interactive)
     const place = what === undefined ? undefined : await places.current()
     if (what !== undefined && place?.kind === 'plain') throw failure('supervisor_needed', { what, why: place.why })
     tryHome(context.home, context.homePlace)

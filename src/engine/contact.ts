@@ -1,11 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { ExecutionPlan } from '../core/command.ts'
-import { type EndRecord, parseEndRecord } from '../core/end-record.ts'
-import { failure, HoldfastError } from '../core/errors.ts'
-import type { ProcessIdentity, StreamTotals } from '../core/run.ts'
+import type { EndRecord } from '../core/end-record.ts'
+import { failure, type HoldfastError, hasReason } from '../core/errors.ts'
+import type { StreamTotals } from '../core/run.ts'
 import type { Listening, RunStatus, SupervisedRun, SupervisedSession } from '../core/supervised.ts'
 import { atDeadline, type Clock, pause, systemClock } from './clock.ts'
 import type { Listeners } from './delivery.ts'
+import { readEnd } from './end-files.ts'
 import { findPieces, measureLog } from './log-reader.ts'
 
 /** Contact with the supervisor of a run: beginning it, finding the run again when it is lost, and telling that it is. */
@@ -59,17 +60,15 @@ export async function begin(request: SuperviseRequest, listen: Listening, input:
   try {
     return { run: await session.start(plan.command, { id, folder: paths.path, limits, leftovers, input, inputEnds, bound, listen }) }
   } catch (error) {
-    if (!isLost(error) || wasNeverAsked(error)) throw error
+    if (!hasReason(error, 'supervisor_lost') || wasNeverAsked(error)) throw error
     const found = await lookAgain(request, listen, clock)
     // It lives, and knows nothing of the run.
     if (found === 'unknown') throw error
-    return { run: found, end: readEnd(request) }
+    return { run: found, end: readEnd(paths.end, id) }
   }
 }
 
-const wasNeverAsked = (error: unknown): boolean => error instanceof HoldfastError && error.details.unsent === true
-
-export const isLost = (error: unknown): boolean => error instanceof HoldfastError && error.details.reason === 'supervisor_lost'
+const wasNeverAsked = (error: HoldfastError): boolean => error.details.unsent === true
 
 /** The run over a new connection; undefined where its supervisor does not answer, or holds it no longer. */
 export async function regain(request: SuperviseRequest, listen: Listening, clock: Clock): Promise<SupervisedRun | undefined> {
@@ -134,22 +133,6 @@ export async function inTime<T>(answer: Promise<T>, clock: Clock): Promise<T> {
   } finally {
     late.catch(() => {})
     over.abort()
-  }
-}
-
-export function readEnd({ id, paths }: { readonly id: string; readonly paths: Pick<SupervisedPaths, 'end'> }): EndRecord | undefined {
-  try {
-    return parseEndRecord(readFileSync(paths.end, 'utf8'), id)
-  } catch {
-    return undefined
-  }
-}
-
-export function readProcess(path: string): ProcessIdentity | null {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as ProcessIdentity
-  } catch {
-    return null
   }
 }
 

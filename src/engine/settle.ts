@@ -5,6 +5,7 @@ import type { Cut, ExitStatus } from '../core/outcome.ts'
 import type { Leftover } from '../core/run.ts'
 import { atDeadline, type Clock, pause, whenIdle } from './clock.ts'
 import { unconfirmed } from './end-facts.ts'
+import { politeSignal } from './polite-signal.ts'
 
 /**
  * How a run ends, exactly once. Everything that can end it (its own exit, a limit, a cancellation, lost contact) offers
@@ -135,12 +136,6 @@ async function endTree(request: WatchRequest, cut: Cut, notes: string[]): Promis
   const { running, clock } = request
   const leftovers = await kill(request, notes, politeSignal(request.signal))
   return { cut, status: await statusWithin(running, clock, leftovers.length > 0 ? 0 : killConfirmMs), leftovers }
-}
-
-/** Who cancels may name another signal to begin with: the reason of the abort is then `{ signal }`. */
-function politeSignal(signal: AbortSignal | undefined): NodeJS.Signals | undefined {
-  const reason = signal?.aborted ? (signal.reason as { signal?: NodeJS.Signals } | undefined) : undefined
-  return typeof reason === 'object' ? reason?.signal : undefined
 }
 
 /** TERM to the tree, grace, KILL, confirm. Resolves to what is still alive then: nothing, unless it could not be ended. */

@@ -1,7 +1,8 @@
-import { messageOf } from '../core/errors.ts'
+import { hasReason, messageOf } from '../core/errors.ts'
 import type { SupervisedRun } from '../core/supervised.ts'
 import { systemClock } from './clock.ts'
-import { isLost, type SuperviseRequest } from './contact.ts'
+import type { SuperviseRequest } from './contact.ts'
+import { politeSignal } from './polite-signal.ts'
 
 /** Asks for the end, once as a request and then in a hurry; what cannot be asked is said. */
 export function createStops(request: SuperviseRequest, current: () => SupervisedRun | undefined, notes: string[]) {
@@ -12,13 +13,10 @@ export function createStops(request: SuperviseRequest, current: () => Supervised
       ?.stop({ signal })
       .catch((error: unknown) => {
         // Contact that is lost is dealt with where the end is waited for.
-        if (!isLost(error)) notes.push(`the command could not be asked to end: ${messageOf(error)}`)
+        if (!hasReason(error, 'supervisor_lost')) notes.push(`the command could not be asked to end: ${messageOf(error)}`)
       })
   }
-  const first = (): NodeJS.Signals | undefined => {
-    const reason = request.signal?.reason as { signal?: NodeJS.Signals } | undefined
-    return typeof reason === 'object' ? reason?.signal : undefined
-  }
+  const first = (): NodeJS.Signals | undefined => politeSignal(request.signal)
   return {
     since: () => beganAt,
     begin() {

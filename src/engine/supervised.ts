@@ -1,25 +1,15 @@
 import type { ExecutionPlan, Input } from '../core/command.ts'
 import type { EndRecord } from '../core/end-record.ts'
 import { failure, messageOf } from '../core/errors.ts'
+import { toOutcome } from '../core/outcome.ts'
 import type { ProcessIdentity } from '../core/run.ts'
 import type { Listening, RunStatus, SupervisedRun } from '../core/supervised.ts'
 import { pause, systemClock } from './clock.ts'
 import { completeDelivery } from './complete-delivery.ts'
-import {
-  begin,
-  bounded,
-  killMs,
-  overdueMs,
-  readEnd,
-  readProcess,
-  regain,
-  type SupervisedPaths,
-  type SuperviseRequest,
-  totalsNow,
-  watchAnswers,
-} from './contact.ts'
+import { begin, bounded, killMs, overdueMs, regain, type SupervisedPaths, type SuperviseRequest, totalsNow, watchAnswers } from './contact.ts'
 import { createDelivery } from './delivery.ts'
 import { factsOf } from './end-facts.ts'
+import { readEnd, readProcess } from './end-files.ts'
 import { type Executed, letGoMs, type Progress } from './execute.ts'
 import { feed, type Inlet, inputChunkBytes } from './feed.ts'
 import { measureLog } from './log-reader.ts'
@@ -104,13 +94,13 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
         await Promise.race([pumped, pause(clock, letGoMs, late.signal)])
         late.abort(noReason)
       }
-      const known = end ?? readEnd(request)
+      const known = end ?? readEnd(paths.end, request.id)
       if (known) return known
       run = await regain(request, listening(true), clock)
       if (released) run?.release()
       else if (canceled) stopping.again()
     }
-    return released ? undefined : readEnd(request)
+    return released ? undefined : readEnd(paths.end, request.id)
   }
 
   /** When the run should be over, as far as it is known. */
@@ -190,7 +180,7 @@ function inletOf(current: () => SupervisedRun | undefined): Inlet {
 function lost(paths: SupervisedPaths, durationMs: number): Executed {
   return {
     state: 'interrupted',
-    outcome: { kind: 'lost', exitCode: null, signal: null, limit: null },
+    outcome: toOutcome(undefined, undefined),
     durationMs,
     stdout: measureLog(paths.stdout),
     stderr: measureLog(paths.stderr),
