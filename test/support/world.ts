@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endSupervisors } from './end-supervisors.ts'
@@ -34,7 +35,8 @@ export function openWorld(): World {
     path,
     async [Symbol.asyncDispose]() {
       await endSupervisors(folder)
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+      // A supervisor that no record names may still write what is left of the output of processes that were just killed.
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
     },
   }
 }
