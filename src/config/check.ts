@@ -1,6 +1,7 @@
 import { type GenericSchema, safeParse } from 'valibot'
 import { closest } from '../core/closest.ts'
-import { failure, shown } from '../core/errors.ts'
+import { failure } from '../core/errors.ts'
+import { shown } from '../core/reason.ts'
 import { looksSecret, nameMatcher } from '../core/secret-names.ts'
 import { oneLine } from '../core/text.ts'
 import { findJsonFault } from './json-fault.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { failure, HoldfastError, shown, toHoldfastError, withFacts } from './errors.ts'
+import { failure, HoldfastError, toHoldfastError, withFacts } from './errors.ts'
+import { shown } from './reason.ts'
 
 describe('failure', () => {
   it('has a code to act on, one sentence, and its facts as details', () => {

@@ -1,3 +1,6 @@
+import { type Facts, type Reason, reason, shown } from './reason.ts'
+import { workspaceReasons } from './workspace-reasons.ts'
+
 /**
  * Every error that Holdfast raises on purpose. The code is closed and is what programs act on; the message is composed
  * here alone, from facts, so that each sentence names the field, the value and what is accepted.
@@ -16,21 +19,6 @@ export const errorCodes = [
   'internal',
 ] as const
 export type ErrorCode = (typeof errorCodes)[number]
-
-type Facts = Readonly<Record<string, unknown>>
-
-interface Reason<F extends Facts> {
-  readonly code: ErrorCode
-  readonly message: (facts: F) => string
-}
-
-const reason = <F extends Facts>(code: ErrorCode, message: (facts: F) => string): Reason<F> => ({ code, message })
-
-/** A value as it may be shown in a sentence: short, on one line, quoted when it is text. */
-export function shown(value: unknown): string {
-  const text = typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? JSON.stringify(value) : String(value)
-  return (text ?? 'nothing').length > 80 ? `${[...(text ?? '')].slice(0, 77).join('')}...` : (text ?? 'nothing')
-}
 
 /** Nothing was given. An empty text is a value: some fields take one. */
 const isMissing = (value: unknown): boolean => value === undefined || (Array.isArray(value) && value.length === 0)
@@ -125,6 +113,7 @@ const reasons = {
   ),
   closed: reason<Record<never, never>>('failed_precondition', () => 'this Holdfast has been closed'),
   internal: reason<{ what: string }>('internal', (f) => `internal error: ${f.what}`),
+  ...workspaceReasons,
 } as const
 
 export type ErrorReason = keyof typeof reasons
@@ -154,8 +143,9 @@ export class HoldfastError extends Error {
 
 /** Makes the error for one situation; `facts` fill its sentence and become its details. */
 export function failure<K extends ErrorReason>(key: K, facts: FactsOf<K>, cause?: unknown): HoldfastError {
-  const { code, message } = reasons[key] as Reason<FactsOf<K>>
-  return new HoldfastError(code, message(facts), { reason: key, ...facts }, cause)
+  const { code, message, retryable, remedy } = reasons[key] as Reason<FactsOf<K>>
+  const help = remedy ? { retryable: retryable === true, remedy: remedy(facts) } : retryable ? { retryable } : {}
+  return new HoldfastError(code, message(facts), { reason: key, ...facts, ...help }, cause)
 }
 
 /** The error with every text among its facts changed, and its sentence composed of these anew. Itself where none changes. */

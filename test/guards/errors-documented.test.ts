@@ -10,9 +10,12 @@ it('docs/errors.md has a heading for every code, in the order of the code, and n
 })
 
 it('docs/errors.md lists every reason under the heading of its code, and no other', () => {
-  const source = readFileSync(new URL('src/core/errors.ts', repository), 'utf8')
-  const table = source.slice(source.indexOf('const reasons = {'), source.indexOf('} as const', source.indexOf('const reasons = {')))
-  const declared = [...table.matchAll(/^ {2}(\w+): reason<[\s\S]*?>\(\s*'(\w+)'/gm)].map(([, key, code]) => `${code}: ${key}`)
+  const tables = ['errors', 'workspace-reasons'].map((name) => {
+    const source = readFileSync(new URL(`src/core/${name}.ts`, repository), 'utf8')
+    const start = source.search(/easons = \{/)
+    return source.slice(start, source.indexOf('} as const', start))
+  })
+  const declared = [...tables.join('').matchAll(/^ {2}(\w+): reason<[\s\S]*?>\(\s*'(\w+)'/gm)].map(([, key, code]) => `${code}: ${key}`)
   const sections = page.split(/^## /m).slice(1)
   const documented = sections.flatMap((section) => {
     const code = /^`(\w+)`/.exec(section)?.[1]
