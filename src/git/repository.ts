@@ -93,17 +93,18 @@ function describe(root: string, found: string): Repository | undefined {
 function mainRootOf(commonDir: string): string {
   if (basename(commonDir) === '.git') return dirname(commonDir)
   // A submodule keeps its state inside the repository above it, and says where its checkout is.
-  const worktree = coreWorktree(readText(join(commonDir, 'config'), maxConfigBytes) ?? '')
+  const worktree = coreSetting(commonDir, 'worktree')
   return (worktree === undefined ? undefined : realFolder(resolve(commonDir, worktree))) ?? commonDir
 }
 
-function coreWorktree(config: string): string | undefined {
+/** A setting of the section `core` in a file of configuration of a git folder, as it stands there; undefined where there is none. */
+export function coreSetting(gitDir: string, name: 'worktree' | 'bare', file = 'config'): string | undefined {
   let section = ''
-  for (const line of config.split('\n')) {
+  for (const line of (readText(join(gitDir, file), maxConfigBytes) ?? '').split('\n')) {
     const heading = /^\s*\[([^\]]*)\]/.exec(line)
     if (heading) section = (heading[1] as string).trim().toLowerCase()
-    const setting = section === 'core' ? /^\s*worktree\s*=\s*(.*)$/i.exec(line) : null
-    if (setting) return unquoted((setting[1] as string).trim())
+    const setting = section === 'core' ? /^\s*([a-z]+)\s*=\s*(.*)$/i.exec(line) : null
+    if (setting?.[1]?.toLowerCase() === name) return unquoted((setting[2] as string).trim())
   }
   return undefined
 }
@@ -148,7 +149,7 @@ function realFolder(path: string): string | undefined {
 }
 
 /** The beginning of a regular file; undefined for everything else. A pipe in its place is not waited for. */
-function readText(path: string, maxBytes: number): string | undefined {
+export function readText(path: string, maxBytes: number): string | undefined {
   let descriptor: number | undefined
   try {
     if (!look(path)?.isFile()) return undefined
