@@ -164,6 +164,10 @@ export const workspaceReasons = {
   ),
   file_missing: reason<{ path: string }>('not_found', (f) => `there is no file ${shown(f.path)}`),
   file_outside: reason<{ path: string; why: string }>('invalid_argument', (f) => `the path ${shown(f.path)} ${f.why}; accepted: a path inside the workspace`),
+  file_name_too_long: reason<{ path: string }>('invalid_argument', (f) => `a name in the path ${shown(f.path)} is longer than this system takes`),
+  file_loop: reason<{ path: string; links: number }>('failed_precondition', (f) => `the path ${shown(f.path)} leads on through more than ${f.links} links`, {
+    remedy: () => 'look for links that lead to each other',
+  }),
   file_kind: reason<{ path: string; is: string; needed: string }>('failed_precondition', (f) => `${shown(f.path)} is ${f.is}, not ${f.needed}`),
   file_too_large: reason<{ path: string; bytes: number; maxBytes: number }>(
     'resource_exhausted',
