@@ -10,6 +10,8 @@ export interface GitCall {
   readonly cwd: string
   readonly gitDir?: string | undefined
   readonly workTree?: string | undefined
+  /** Folders from here up are never looked into for a repository. */
+  readonly ceiling?: string | undefined
   /** Another index than that of the worktree. */
   readonly indexFile?: string | undefined
   readonly stdin?: string | Uint8Array | undefined
@@ -121,6 +123,7 @@ function environment(call: GitCall, ownEnv: GitOptions['ownEnv']): Record<string
     GIT_ASKPASS: 'true',
     SSH_ASKPASS: 'true',
     ...(call.reads ? { GIT_OPTIONAL_LOCKS: '0' } : {}),
+    ...(call.ceiling ? { GIT_CEILING_DIRECTORIES: call.ceiling } : {}),
     ...(call.indexFile ? { GIT_INDEX_FILE: call.indexFile } : {}),
   }
 }
