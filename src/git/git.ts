@@ -24,6 +24,8 @@ export interface GitCall {
   /** Default: 30 s, with `network` 120 s. */
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
+  /** Only so much of the beginning of its output is wanted, and more is no failure; else more than 64 MiB is one. */
+  readonly firstBytes?: number | undefined
 }
 
 export interface GitResult {
@@ -64,7 +66,7 @@ export function createGit({ runProgram, ownEnv }: GitOptions): Git {
         env: environment(call, ownEnv),
         stdin: call.stdin,
         timeoutMs,
-        maxOutputBytes,
+        maxOutputBytes: call.firstBytes ?? maxOutputBytes,
         signal: call.signal,
       })
     } catch (error) {
@@ -75,7 +77,7 @@ export function createGit({ runProgram, ownEnv }: GitOptions): Git {
     const answer: GitAnswer = { command: ['git', ...call.args].join(' '), exitCode: outcome.exitCode, stderr: text(result.stderr) }
     if (outcome.kind === 'timed_out') throw failure('git_timeout', { what: answer.command, afterMs: timeoutMs, git: { ...answer, exitCode: null } })
     if (outcome.kind === 'canceled') throw failure('canceled_before_start', {})
-    if (outcome.kind === 'lost' || result.truncated) throw failure('git_failed', { what: answer.command, git: answer })
+    if (outcome.kind === 'lost' || (result.truncated && call.firstBytes === undefined)) throw failure('git_failed', { what: answer.command, git: answer })
     return { exitCode: outcome.exitCode ?? -1, stdout: text(result.stdout), bytes: result.stdout, stderr: answer.stderr, answer }
   }
 
