@@ -1,0 +1,170 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { failure } from '../core/errors.ts'
+import type { WorkspaceBase } from '../core/workspace.ts'
+import type { GitAnswer } from '../core/workspace-reasons.ts'
+import { looksFor, type Wanted } from './base-names.ts'
+import { fetchFailureOf } from './fetch-failure.ts'
+import type { GitRepository } from './open.ts'
+import { countMissing, deleteRef, findRefs } from './refs.ts'
+
+export interface BaseRequest {
+  /** A branch, a tag, a commit, `origin/x`, or a full ref. Undefined: the default branch of the remote, else what is checked out. */
+  readonly base?: string | undefined
+  /** Undefined or null: `origin`, or the only one. */
+  readonly remote?: string | null | undefined
+  readonly policy: 'prefer-remote' | 'require-remote' | 'local'
+  readonly timeoutMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: ((what: string) => void) | undefined
+}
+
+export interface ResolvedBase extends WorkspaceBase {
+  /** ISO 8601, UTC; null where nothing was fetched. */
+  readonly fetchedAt: string | null
+  /** Lets go of what keeps a fetched commit from being collected: to be called once a branch holds it, or nobody wants it. Never rejects. */
+  drop(): Promise<void>
+}
+
+/** Below it are fetched commits that no branch holds yet: `<milliseconds since 1970>-<random>`. */
+const fetchRefs = 'refs/holdfast/fetch/'
+const leakedAfterMs = 86_400_000
+
+/**
+ * The commit that a workspace begins at. What is fetched goes under a ref of our own: no ref of the person moves, and no FETCH_HEAD is
+ * written. Rejects with `unknown_base`, `unborn_base`, or `fetch_failed` where the remote is needed and cannot be had.
+ */
+export async function resolveBase(repo: GitRepository, request: BaseRequest): Promise<ResolvedBase> {
+  const wanted = await looksFor(repo, request)
+  // A commit is the same wherever it comes from.
+  if (wanted.commit !== undefined) return local({ ref: wanted.commit, sha: wanted.commit }, 0, null)
+  let failed: FailedFetch | undefined
+  if (request.policy !== 'local') {
+    const fetched = await fetchBase(repo, wanted, request)
+    if ('sha' in fetched) return fetched
+    failed = fetched
+    if (request.policy === 'require-remote') throw failed.kind === 'missing' && wanted.remote !== null ? unknown(wanted, failed) : unfetched(wanted, failed)
+  }
+  const found = await findLocally(repo, wanted)
+  if (found !== undefined) return local(found, await behindOf(repo, wanted, found.sha), failed?.error ?? null)
+  if (await isUnborn(repo, wanted)) throw failure('unborn_base', { base: wanted.name })
+  if (failed !== undefined && failed.kind !== 'missing') throw unfetched(wanted, failed)
+  throw unknown(wanted, failed)
+}
+
+interface FailedFetch {
+  readonly kind: 'auth' | 'unreachable' | 'timeout' | 'missing'
+  readonly error: string
+  readonly answer: GitAnswer | undefined
+}
+
+const unfetched = (wanted: Wanted, { kind, answer }: FailedFetch) =>
+  failure('fetch_failed', { kind, remote: wanted.remoteName, what: wanted.name, git: answer })
+
+const unknown = (wanted: Wanted, failed: FailedFetch | undefined) => failure('unknown_base', { base: wanted.name, looked: wanted.looked, git: failed?.answer })
+
+async function fetchBase(repo: GitRepository, wanted: Wanted, request: BaseRequest): Promise<ResolvedBase | FailedFetch> {
+  request.onProgress?.(`fetching ${wanted.name} from ${wanted.remoteName}`)
+  let failed: FailedFetch | undefined
+  for (const source of wanted.sources) {
+    const tried = await fetchOne(repo, wanted, source, request)
+    if ('sha' in tried) return tried
+    // What went wrong first is about what was most likely meant.
+    failed ??= tried
+    if (tried.kind !== 'missing') return tried
+  }
+  return failed ?? { kind: 'missing', error: `there is nothing named ${wanted.name} that could be fetched`, answer: undefined }
+}
+
+/** Nothing but the ref that is named: no tags, no submodules, no ref of the person by way of the configured refspec, nothing pruned. */
+const fetchOptions = [
+  '--quiet',
+  '--no-tags',
+  '--no-write-fetch-head',
+  '--refmap=',
+  '--no-recurse-submodules',
+  '--no-auto-maintenance',
+  '--no-prune',
+  '--no-show-forced-updates',
+  // Otherwise the configuration of the repository names a program to start.
+  '--upload-pack=git-upload-pack',
+]
+
+async function fetchOne(repo: GitRepository, wanted: Wanted, source: string, request: BaseRequest): Promise<ResolvedBase | FailedFetch> {
+  const ref = `${fetchRefs}${Date.now()}-${createHash('sha256').update(randomUUID()).digest('hex').slice(0, 16)}`
+  const { timeoutMs, signal } = request
+  try {
+    const args = ['fetch', ...fetchOptions, '--end-of-options', wanted.remoteName, `+${source}:${ref}`]
+    const result = await repo.run(args, { network: true, timeoutMs, signal })
+    if (result.exitCode !== 0) return fetchFailureOf(result.answer)
+  } catch (error) {
+    const failed = fetchFailureOf(error)
+    await drop(repo, ref)
+    if (failed === undefined) throw error
+    return failed
+  }
+  const fetchedAt = new Date().toISOString()
+  const sha = await commitOf(repo, ref)
+  if (sha === undefined) {
+    await drop(repo, ref)
+    return { kind: 'missing', error: `${source} of ${wanted.remoteName} is no commit`, answer: undefined }
+  }
+  return { source: 'remote', ref: source, sha, behind: 0, remoteError: null, fetchedAt, drop: () => drop(repo, ref) }
+}
+
+async function drop(repo: GitRepository, ref: string): Promise<void> {
+  try {
+    const sha = (await findRefs(repo, [ref])).get(ref)?.sha
+    if (sha !== undefined) await deleteRef(repo, ref, sha)
+  } catch {
+    // What stays is swept later, and keeps nothing but a commit from being collected.
+  }
+}
+
+/** Deletes what fetches that died left behind, of more than a day; how many. */
+export async function sweepFetchRefs(repo: GitRepository, now: Date): Promise<number> {
+  const { stdout } = await repo.require('reading refs', ['for-each-ref', '--format=%(refname)', fetchRefs], { reads: true })
+  const leaked = stdout.split('\n').filter((ref) => {
+    const begun = /^(\d{13})-[0-9a-f]+$/.exec(ref.slice(fetchRefs.length))?.[1]
+    return begun !== undefined && now.getTime() - Number(begun) > leakedAfterMs
+  })
+  for (const ref of leaked) await drop(repo, ref)
+  return leaked.length
+}
+
+const local = (found: { ref: string; sha: string }, behind: number | null, remoteError: string | null): ResolvedBase => ({
+  source: 'local',
+  ...found,
+  behind,
+  remoteError,
+  fetchedAt: null,
+  drop: async () => {},
+})
+
+async function findLocally(repo: GitRepository, wanted: Wanted): Promise<{ ref: string; sha: string } | undefined> {
+  const found = await findRefs(repo, wanted.locals)
+  for (const ref of wanted.locals) {
+    const sha = found.has(ref) ? await commitOf(repo, ref) : undefined
+    if (sha !== undefined) return { ref, sha }
+  }
+  return undefined
+}
+
+async function behindOf(repo: GitRepository, { tracking }: Wanted, sha: string): Promise<number | null> {
+  if (tracking === null) return null
+  const known = (await findRefs(repo, [tracking])).get(tracking)
+  return known === undefined ? null : countMissing(repo, sha, known.sha)
+}
+
+async function isUnborn(repo: GitRepository, wanted: Wanted): Promise<boolean> {
+  const { stdout, exitCode } = await repo.run(['symbolic-ref', '--quiet', 'HEAD'], { reads: true })
+  return exitCode === 0 && wanted.locals.includes(stdout.trim())
+}
+
+/** The commit that a name stands for, through annotated tags. */
+async function commitOf(repo: GitRepository, name: string): Promise<string | undefined> {
+  const { stdout, exitCode } = await repo.run(['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`], { reads: true })
+  const sha = stdout.trim()
+  return exitCode === 0 && /^[0-9a-f]{40,64}$/.test(sha) ? sha : undefined
+}
+
+export { publishedRef, type Reconciled, reconcile } from './publication.ts'
