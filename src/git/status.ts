@@ -1,5 +1,6 @@
 import type { DirtyCounts } from '../core/workspace-provider.ts'
 import type { Git } from './git.ts'
+import { inTree } from './open.ts'
 
 export interface StatusEntry {
   /** From the top of the tree, with `/`. */
@@ -24,6 +25,8 @@ export interface TreeStatus {
 export interface StatusOptions {
   readonly timeoutMs?: number | undefined
   readonly signal?: AbortSignal | undefined
+  /** The administrative folder of the tree, where it is known: then its `.git` is not asked. */
+  readonly adminDir?: string | undefined
   /** Default: all of them, one by one; else a folder that holds nothing else is one entry. */
   readonly untracked?: 'all' | 'folders' | undefined
 }
@@ -32,17 +35,12 @@ export interface StatusOptions {
  * What differs in a tree from its last commit. Takes no lock and changes nothing. Of a submodule only its commit is compared: a look
  * at its files would let its own settings run programs.
  */
-export async function readStatus(git: Git, path: string, { timeoutMs, signal, untracked = 'all' }: StatusOptions = {}): Promise<TreeStatus> {
-  const { stdout } = await git.require(`looking at the changes in ${path}`, {
-    args: [
-      ...['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--find-renames', '--ignore-submodules=dirty'],
-      `--untracked-files=${untracked === 'all' ? 'all' : 'normal'}`,
-    ],
-    cwd: path,
-    reads: true,
-    timeoutMs,
-    signal,
-  })
+export async function readStatus(git: Git, path: string, { adminDir, timeoutMs, signal, untracked = 'all' }: StatusOptions = {}): Promise<TreeStatus> {
+  const args = [
+    ...['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--find-renames', '--ignore-submodules=dirty'],
+    `--untracked-files=${untracked === 'all' ? 'all' : 'normal'}`,
+  ]
+  const { stdout } = await inTree(git, path, adminDir).require(`looking at the changes in ${path}`, args, { reads: true, timeoutMs, signal })
   return parseStatus(stdout)
 }
 
