@@ -1,7 +1,17 @@
-import { failure } from '../core/errors.ts'
+import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { failure, messageOf } from '../core/errors.ts'
 import type { WorkspaceOverlay } from '../core/workspace.ts'
+import { gitFailure } from '../git/git.ts'
 import type { GitRepository } from '../git/open.ts'
+import { readText } from '../git/repository.ts'
+import { addTree, removeRegistration } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
+import { collectFrozen, storeOf, toTrash, withStore } from './frozen.ts'
+import { type FrozenBase, requireBase } from './frozen-base.ts'
+import { requireFolders } from './frozen-folders.ts'
+import { findMount, listOverlayMounts, mountOverlay, unmount } from './mounts.ts'
+import { makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
 
 /** Whether copy-on-write trees can be made here, and else why not, in a sentence without a full stop. */
 export type OverlayProbe = { readonly ok: true; readonly kind: WorkspaceOverlay['kind'] } | { readonly ok: false; readonly why: string }
@@ -20,14 +30,45 @@ export interface OverlayTree {
   /** Ignored folders of another checkout, to be had without a copy of their own: paths inside of `source`. */
   readonly folders?: { readonly source: string; readonly entries: readonly string[] } | undefined
   readonly signal?: AbortSignal | undefined
-  readonly onProgress?: ((what: string) => void) | undefined
 }
 
 /** How a tree was taken away. `lazily`: something still used it, and sees it until it lets go. */
 export type Unmounted = 'cleanly' | 'lazily' | 'was not mounted'
 
-export async function probeOverlay(_context: WorkspaceContext): Promise<OverlayProbe> {
-  return { ok: false, why: 'this build cannot make them yet' }
+/**
+ * Tries it once for each context: a mount in a folder of its own below the root, undone at once. Never throws.
+ */
+export function probeOverlay(context: WorkspaceContext): Promise<OverlayProbe> {
+  let probe = probes.get(context)
+  if (probe === undefined) {
+    probe = tryOverlay(context).catch((error: unknown) => ({ ok: false, why: messageOf(error) }))
+    probes.set(context, probe)
+  }
+  return probe
+}
+
+const probes = new WeakMap<WorkspaceContext, Promise<OverlayProbe>>()
+
+async function tryOverlay(context: WorkspaceContext): Promise<OverlayProbe> {
+  if (process.platform !== 'linux') return { ok: false, why: `overlay mounts are of Linux, and this is ${process.platform}` }
+  if (process.geteuid?.() !== 0) return { ok: false, why: 'Holdfast does not run as root here, and makes no mounts in user namespaces' }
+  const folder = overlayFolder(context.root, `probe-${context.newName()}`)
+  const [lower, upper, work, path] = ['lower', 'upper', 'work', 'path'].map((name) => join(folder, name)) as [string, string, string, string]
+  for (const made of [lower, upper, work, path]) mkdirSync(made, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(join(lower, 'a'))
+    const mounted = await mountOverlay(context, { lower: [lower], upper, work }, path)
+    if (!mounted.ok) return { ok: false, why: mounted.said }
+    try {
+      renameSync(join(path, 'a'), join(path, 'b'))
+    } finally {
+      await unmount(context, path)
+    }
+    return { ok: true, kind: 'root' }
+  } finally {
+    // While it is mounted, for whatever reason, nothing is deleted through it.
+    if (!listOverlayMounts().some((mount) => mount.path === path)) rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /**
@@ -35,47 +76,136 @@ export async function probeOverlay(_context: WorkspaceContext): Promise<OverlayP
  * of the repository is taken. `makeOverlayTree` makes what is missing.
  */
 export async function prepareBase(
-  _context: WorkspaceContext,
-  _repo: GitRepository,
-  _request: Pick<OverlayTree, 'sha' | 'config' | 'folders' | 'signal' | 'onProgress'>,
-): Promise<void> {}
+  context: WorkspaceContext,
+  repo: GitRepository,
+  request: Pick<OverlayTree, 'sha' | 'config' | 'folders' | 'signal'>,
+): Promise<void> {
+  await withLayers(context, repo, request, () => {})
+}
+
+/** Does something with the layers of a tree, made where they are not there. None of them is collected meanwhile. */
+async function withLayers<T>(
+  context: WorkspaceContext,
+  repo: GitRepository,
+  { sha, config, folders, signal }: Pick<OverlayTree, 'sha' | 'config' | 'folders' | 'signal'>,
+  use: (layers: { readonly base: FrozenBase; readonly lower: readonly string[] }) => T,
+): Promise<T> {
+  const store = storeOf(context.root, repo)
+  return withStore(context, store, { signal }, async () => {
+    const base = await requireBase(context, repo, store, { sha, config, signal })
+    const copies = folders ? await requireFolders(context, repo, store, { ...folders, sha, signal }) : undefined
+    return use({ base, lower: copies ? [copies, base.tree] : [base.tree] })
+  })
+}
 
 /**
  * Registers a tree and mounts its files. Called with the lock of the repository. Where it rejects, nothing of it is left: no mount, no
- * registration, no folder; the branch is as it was, and an ordinary tree can be made in its place (`copy_on_write_unavailable`).
+ * registration, no folder; the branch is as it was, and an ordinary tree can be made in its place.
  */
-export async function makeOverlayTree(_context: WorkspaceContext, _repo: GitRepository, _request: OverlayTree): Promise<WorkspaceOverlay> {
-  throw failure('copy_on_write_unavailable', { why: 'this build cannot make them yet' })
+export async function makeOverlayTree(context: WorkspaceContext, repo: GitRepository, request: OverlayTree): Promise<WorkspaceOverlay> {
+  const { name, path } = request
+  if (existsSync(path) && readdirSync(path).length > 0) throw failure('path_occupied', { path, what: 'a folder that is not empty' })
+  const { base, overlay } = await withLayers(context, repo, request, ({ base, lower }) => ({
+    base,
+    overlay: makeOverlayFolder(context.root, name, { path, lower }),
+  }))
+  try {
+    await register(repo, request, base, overlay)
+    const mounted = await mountOverlay(context, overlay, path)
+    if (!mounted.ok) throw failure('copy_on_write_unavailable', { why: mounted.said })
+    return overlay
+  } catch (error) {
+    await abandonOverlay(context, { name, path })
+    rmSync(join(path, '.git'), { force: true })
+    if (existsSync(path)) rmdirSync(path)
+    await removeRegistration(repo, path)
+    throw error
+  }
 }
+
+/** Registers the tree with the index of the base, and puts its link among the changes. Its folder is empty then. */
+async function register(
+  repo: GitRepository,
+  { path, sha, branch, lockReason, config, signal }: OverlayTree,
+  base: FrozenBase,
+  overlay: WorkspaceOverlay,
+): Promise<void> {
+  const at = branch === null ? { sha } : { branch }
+  const added = await addTree(repo, { path, at, lockReason, noCheckout: true, config, signal })
+  const link = join(path, '.git')
+  const target = /^gitdir: (.+)$/m.exec(readText(link, maxLinkBytes) ?? '')?.[1]
+  if (target === undefined) throw gitFailure(`registering the worktree ${path}`, added)
+  const adminDir = resolve(path, target)
+  writeFileSync(join(overlay.upper, '.git'), `gitdir: ${target}\n`)
+  rmSync(link)
+  // git copies the patterns of the source, and would take the files that they leave out for deleted by somebody.
+  if (existsSync(join(adminDir, 'info', 'sparse-checkout'))) throw failure('copy_on_write_unavailable', { why: 'the source has a sparse checkout' })
+  const index = join(adminDir, 'index.holdfast')
+  copyFileSync(base.index, index, constants.COPYFILE_FICLONE)
+  renameSync(index, join(adminDir, 'index'))
+}
+
+const maxLinkBytes = 16 * 1024
 
 /**
  * Throws a half-made tree away, which was never handed out: unmounts what is mounted at its path and moves its changes to the trash. No
- * harm where there is none. The registration and the folder are left to the caller.
+ * harm where there is none. The registration and the folder, which is empty then, are left to the caller.
  */
-export async function abandonOverlay(_context: WorkspaceContext, _request: { readonly name: string; readonly path: string }): Promise<void> {}
+export async function abandonOverlay(context: WorkspaceContext, { name, path }: { readonly name: string; readonly path: string }): Promise<void> {
+  await takeAway(context, overlayFolder(context.root, name), path)
+}
 
 /** Unmounts a tree and moves its changes to the trash; all that is worth keeping was rescued. Its empty folder is left. Twice is no failure. */
-export async function removeOverlay(_context: WorkspaceContext, _overlay: WorkspaceOverlay, _path: string): Promise<Unmounted> {
-  return 'was not mounted'
+export async function removeOverlay(context: WorkspaceContext, overlay: WorkspaceOverlay, path: string): Promise<Unmounted> {
+  return takeAway(context, folderOf(context, overlay), path)
+}
+
+/** Where the changes of a tree are; only a folder that is surely one of ours is ever moved. */
+function folderOf({ root }: WorkspaceContext, overlay: WorkspaceOverlay): string {
+  const folder = dirname(overlay.upper)
+  if (dirname(folder) !== dirname(overlayFolder(root, 'x'))) throw failure('not_owned', { path: folder, why: `it is not in ${root}` })
+  return folder
+}
+
+async function takeAway(context: WorkspaceContext, folder: string, path: string): Promise<Unmounted> {
+  let how: Unmounted = 'was not mounted'
+  while (findMount(context.root, path, join(folder, 'upper'))) {
+    const unmounted = await unmount(context, path)
+    if (unmounted.how === 'failed') throw failure('not_owned', { path, why: `it cannot be unmounted: ${unmounted.said}` })
+    how = unmounted.how
+  }
+  toTrash(context, folder)
+  return how
 }
 
 /** Whether it is mounted: read from /proc, without a process. */
-export function isMounted(_context: WorkspaceContext, _overlay: WorkspaceOverlay, _path: string): boolean {
-  return false
+export function isMounted({ root }: Pick<WorkspaceContext, 'root'>, { upper }: WorkspaceOverlay, path: string): boolean {
+  return findMount(root, path, upper) !== undefined
 }
 
 /**
- * Mounts a tree again, with all its changes, after the machine was started anew. To be called before anything looks into the tree: while
- * it is not mounted, its folder is empty, also of `.git`. False where it was mounted. Throws `workspace_unusable`.
+ * Mounts a tree again, with all its changes, after the machine was started anew. Called with the lock of the repository, and before
+ * anything looks into the tree: while it is not mounted, its folder is empty, also of `.git`. False where it was mounted. Throws
+ * `workspace_unusable`.
  */
-export async function mountAgain(_context: WorkspaceContext, _overlay: WorkspaceOverlay, _path: string): Promise<boolean> {
-  return false
+export async function mountAgain(context: WorkspaceContext, overlay: WorkspaceOverlay, path: string): Promise<boolean> {
+  if (isMounted(context, overlay, path)) return false
+  const unusable = (why: string) => failure('workspace_unusable', { workspace: path, why })
+  if (listOverlayMounts().some((mount) => mount.path === path)) throw unusable('something else is mounted at its folder')
+  for (const layer of [...overlay.lower, overlay.upper]) if (!existsSync(layer)) throw unusable(`${layer}, which it looks through, is gone`)
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  const hidden = readdirSync(path).filter((name) => name !== '.git')
+  if (hidden.length > 0) throw unusable(`it is not mounted, and ${hidden.slice(0, 3).join(', ')} in its folder would be hidden by it: move that away`)
+  mkdirSync(overlay.work, { recursive: true })
+  const mounted = await mountOverlay(context, overlay, path)
+  if (!mounted.ok) throw unusable(`it cannot be mounted: ${mounted.said}`)
+  return true
 }
 
 /** Removes frozen checkouts that no workspace uses; those in use, also by trees that are not mounted now, stay. Returns their folders. */
-export async function collectBases(
-  _context: WorkspaceContext,
-  _options: { readonly dryRun: boolean; readonly unusedForMs?: number | undefined },
+export function collectBases(
+  context: WorkspaceContext,
+  { dryRun, unusedForMs = 0 }: { readonly dryRun: boolean; readonly unusedForMs?: number | undefined },
 ): Promise<readonly string[]> {
-  return []
+  return collectFrozen(context, { dryRun, unusedForMs })
 }

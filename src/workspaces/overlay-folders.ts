@@ -1,0 +1,82 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { WorkspaceOverlay } from '../core/workspace.ts'
+import { listOverlayMounts } from './mounts.ts'
+
+/**
+ * The folders in which copy-on-write trees keep what was changed. Each says in a note which layers it needs and where it belongs: what it
+ * needs is kept for as long as the folder is there, also when it is not mounted.
+ */
+
+export interface OverlayNote {
+  readonly version: 1
+  readonly path: string
+  readonly overlay: WorkspaceOverlay
+}
+
+const overlaysFolder = (root: string): string => join(root, '.overlays')
+
+export const overlayFolder = (root: string, name: string): string => join(overlaysFolder(root), name)
+
+/** Makes the folder of a tree that looks through these layers. With the lock of their store. */
+export function makeOverlayFolder(root: string, name: string, { path, lower }: { readonly path: string; readonly lower: readonly string[] }): WorkspaceOverlay {
+  const folder = overlayFolder(root, name)
+  mkdirSync(overlaysFolder(root), { recursive: true, mode: 0o700 })
+  mkdirSync(folder, { mode: 0o700 })
+  const overlay: WorkspaceOverlay = { lower, upper: join(folder, 'upper'), work: join(folder, 'work'), kind: 'root' }
+  const note: OverlayNote = { version: 1, path, overlay }
+  const temporary = join(folder, 'overlay.json.new')
+  writeFileSync(temporary, `${JSON.stringify(note)}\n`, { mode: 0o600 })
+  renameSync(temporary, join(folder, 'overlay.json'))
+  // The tree has the mode of this folder, so the umask decides, as it does for an ordinary tree.
+  mkdirSync(overlay.upper)
+  mkdirSync(overlay.work)
+  return overlay
+}
+
+/** The notes of all trees; `unreadable` are folders whose note cannot be understood. A folder without a note has no tree yet. */
+export function listOverlayNotes(root: string): { readonly notes: readonly OverlayNote[]; readonly unreadable: readonly string[] } {
+  const notes: OverlayNote[] = []
+  const unreadable: string[] = []
+  let names: readonly string[] = []
+  try {
+    names = readdirSync(overlaysFolder(root))
+  } catch {
+    // There were none yet.
+  }
+  for (const name of names) {
+    const folder = overlayFolder(root, name)
+    let text: string
+    try {
+      text = readFileSync(join(folder, 'overlay.json'), 'utf8')
+    } catch {
+      continue
+    }
+    const note = toNote(text)
+    if (note) notes.push(note)
+    else unreadable.push(folder)
+  }
+  return { notes, unreadable }
+}
+
+/** Tells of a frozen folder whether any tree looks through it, mounted or not. Where that cannot be told, all are in use. */
+export function layersInUse(root: string): (folder: string) => boolean {
+  const { notes, unreadable } = listOverlayNotes(root)
+  if (unreadable.length > 0) return () => true
+  const lower = new Set([
+    ...notes.flatMap(({ overlay }) => overlay.lower),
+    ...listOverlayMounts().flatMap((mount) => mount.lower.map((part) => resolve(root, part))),
+  ])
+  return (folder) => lower.has(join(folder, 'tree'))
+}
+
+function toNote(text: string): OverlayNote | undefined {
+  try {
+    const note = JSON.parse(text) as Partial<OverlayNote> | null
+    const lower = note?.overlay?.lower
+    const isWhole = note?.version === 1 && typeof note.path === 'string' && Array.isArray(lower) && lower.every((part) => typeof part === 'string')
+    return isWhole ? (note as OverlayNote) : undefined
+  } catch {
+    return undefined
+  }
+}
