@@ -21,9 +21,9 @@ it('every way in which a path can differ is told, names taken as they are', asyn
     head: world.sh(repository, 'rev-parse', 'HEAD'),
     branch: 'main',
     entries: [
+      { path: '? new', index: 'R', worktree: '.', kind: 'renamed', from: 'old\nname' },
       { path: 'a b', index: 'M', worktree: '.', kind: 'changed' },
       { path: 'both', index: 'M', worktree: 'M', kind: 'changed' },
-      { path: '? new', index: 'R', worktree: '.', kind: 'renamed', from: 'old\nname' },
       { path: 'removed', index: '.', worktree: 'D', kind: 'changed' },
       { path: 'folder/1 .M', index: '.', worktree: '?', kind: 'untracked' },
       { path: 'folder/zwei', index: '.', worktree: '?', kind: 'untracked' },
