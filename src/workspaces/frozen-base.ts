@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import type { GitRepository } from '../git/open.ts'
 import { readText } from '../git/repository.ts'
@@ -44,7 +43,6 @@ export async function requireBase(
         timeoutMs: freezeTimeoutMs,
         signal,
       })
-      await settle(index)
     },
     signal,
   )
@@ -52,20 +50,6 @@ export async function requireBase(
 }
 
 const inside = (folder: string): FrozenBase => ({ tree: join(folder, 'tree'), index: join(folder, 'index') })
-
-/**
- * Waits until the second in which the last files were written is over. git tells a changed file by the second of its times, and looks
- * into each that is as young as its index: in every tree, each time, if the two were of one second.
- */
-async function settle(index: string): Promise<void> {
-  const over = (Math.floor(statSync(index).mtimeMs / 1000) + 1) * 1000 + clockStepMs
-  for (let now = Date.now(); now < over; now = Date.now()) await new Promise((resolve) => setTimeout(resolve, over - now))
-  const now = new Date()
-  utimesSync(index, now, now)
-}
-
-/** File systems stamp with a clock that is behind by as much as this. */
-const clockStepMs = 20
 
 /** What a checkout depends on besides the commit: settings and attributes that are not in it. */
 function baseKey(commonDir: string, sha: string, config: readonly string[]): string {
@@ -85,7 +69,7 @@ function checkoutSections(config: string): string {
   const lines = config.split('\n').filter((line) => {
     const heading = /^\s*\[\s*([a-z]+)/i.exec(line)?.[1]
     if (heading !== undefined) isMeant = /^(?:core|filter|include|includeif)$/i.test(heading)
-    return isMeant
+    return isMeant && line.trim() !== ''
   })
   return lines.map((line) => line.trim()).join('\n')
 }

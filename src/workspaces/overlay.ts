@@ -140,6 +140,7 @@ async function register(
   rmSync(link)
   // git copies the patterns of the source, and would take the files that they leave out for deleted by somebody.
   if (existsSync(join(adminDir, 'info', 'sparse-checkout'))) throw failure('copy_on_write_unavailable', { why: 'the source has a sparse checkout' })
+  // A copy is younger than the files that it knows, so git does not look into them again (git, technical/racy-git).
   const index = join(adminDir, 'index.holdfast')
   copyFileSync(base.index, index, constants.COPYFILE_FICLONE)
   renameSync(index, join(adminDir, 'index'))
