@@ -52,9 +52,10 @@ export const workspaceReasons = {
     (f) => `the branch ${shown(f.branch)} cannot be beside the branch ${shown(f.with)}: one name is a folder of the other, or they differ in case only`,
     { remedy: () => 'choose another name' },
   ),
-  branch_in_use: reason<WithGit & { branch: string; path: string }>(
+  branch_in_use: reason<WithGit & { branch: string; path: string; workspace?: string | undefined }>(
     'conflict',
-    (f) => `the branch ${shown(f.branch)} is checked out in ${f.path}, which is not a workspace of Holdfast`,
+    (f) =>
+      `the branch ${shown(f.branch)} is checked out in ${f.path}, which is ${f.workspace ? `the workspace ${f.workspace} of another branch` : 'not a workspace of Holdfast'}`,
     { remedy: (f) => `choose another branch with the base ${f.branch}, or leave that branch there` },
   ),
   branch_diverged: reason<{ branch: string; local: string; published: string; remote: string }>(
@@ -151,6 +152,7 @@ export const workspaceReasons = {
     'failed_precondition',
     (f) => `${f.what} of the workspace ${f.workspace} could not be saved${said(f.git)}; nothing was removed`,
   ),
+  restore_refused: reason<{ path: string; why: string }>('failed_precondition', (f) => `nothing is put back into ${f.path}: ${f.why}`),
   rescue_not_found: reason<{ rescue: string }>('not_found', (f) => `there is no rescue ${shown(f.rescue)} (see holdfast workspace rescues)`),
   rescue_needed: reason<{ rescue: string; branch: string }>(
     'failed_precondition',
