@@ -20,8 +20,18 @@ export interface FrozenBaseRequest {
 
 type FrozenBaseContext = Pick<WorkspaceContext, 'runProgram' | 'ownEnv' | 'root' | 'lock' | 'newName'>
 
-/** What the base must have, whatever the repository says: every file, in an index that is one file and that any git can read. */
-const wholeCheckout = ['core.sparseCheckout=false', 'index.sparse=false', 'core.splitIndex=false', 'core.untrackedCache=false', 'submodule.recurse=false']
+/**
+ * What the base must have, whatever the repository says: every file, in an index that is one file. Each tree has a copy of the index, so
+ * it is of the version that shortens paths, by a quarter of the whole; git reads it since 1.8.
+ */
+const wholeCheckout = [
+  'core.sparseCheckout=false',
+  'index.sparse=false',
+  'index.version=4',
+  'core.splitIndex=false',
+  'core.untrackedCache=false',
+  'submodule.recurse=false',
+]
 
 /** The frozen checkout of a commit, made where it is not there. Refs and trees of the repository are left alone. With the lock of the store. */
 export async function requireBase(

@@ -312,6 +312,22 @@ describe.runIf(canMount)('a copy-on-write tree', () => {
     expect(await collectBases(context, { dryRun: true })).toEqual([])
   })
 
+  it('is made, found and mounted again below a root of any name, also by a link to it', async () => {
+    await using world = openOverlayWorld()
+    const root = world.path('a b,c:d\\e=é')
+    mkdirSync(root)
+    symlinkSync(root, world.path('link'))
+    const { make, context } = await openTrees(world, { root: world.path('link') })
+    const { overlay } = await make('one', { path: join(root, 'trees', 'one') })
+    const path = join(root, 'trees', 'one')
+    expect(overlay.upper).toBe(join(root, '.overlays', 'one-n', 'upper'))
+    expect([status(world, path), isMounted(context, overlay, path), isMounted(world.context({ root }), overlay, path)]).toEqual(['', true, true])
+    expect(await collectBases(context, { dryRun: true })).toEqual([])
+    await endMount(world, path)
+    expect(await mountAgain(context, overlay, path)).toBe(true)
+    expect(await removeOverlay(context, overlay, path)).toBe('cleanly')
+  })
+
   it('is not made of a sparse source or where nothing can be mounted, and then nothing of it is left', async () => {
     await using world = openOverlayWorld()
     const refuses = (request: ProgramRequest) => request.argv[0] === 'mount'

@@ -12,6 +12,7 @@ import { type FrozenBase, requireBase } from './frozen-base.ts'
 import { requireFolders } from './frozen-folders.ts'
 import { findMount, listOverlayMounts, mountOverlay, unmount } from './mounts.ts'
 import { makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
+import { canonical } from './placement.ts'
 
 /** Whether copy-on-write trees can be made here, and else why not, in a sentence without a full stop. */
 export type OverlayProbe = { readonly ok: true; readonly kind: WorkspaceOverlay['kind'] } | { readonly ok: false; readonly why: string }
@@ -41,13 +42,16 @@ export type Unmounted = 'cleanly' | 'lazily' | 'was not mounted'
 export function probeOverlay(context: WorkspaceContext): Promise<OverlayProbe> {
   let probe = probes.get(context)
   if (probe === undefined) {
-    probe = tryOverlay(context).catch((error: unknown) => ({ ok: false, why: messageOf(error) }))
+    probe = tryOverlay(located(context)).catch((error: unknown) => ({ ok: false, why: messageOf(error) }))
     probes.set(context, probe)
   }
   return probe
 }
 
 const probes = new WeakMap<WorkspaceContext, Promise<OverlayProbe>>()
+
+/** With the root as the records have it: without symbolic links. */
+const located = (context: WorkspaceContext): WorkspaceContext => ({ ...context, root: canonical(resolve(context.root)) })
 
 async function tryOverlay(context: WorkspaceContext): Promise<OverlayProbe> {
   if (process.platform !== 'linux') return { ok: false, why: `overlay mounts are of Linux, and this is ${process.platform}` }
@@ -80,7 +84,7 @@ export async function prepareBase(
   repo: GitRepository,
   request: Pick<OverlayTree, 'sha' | 'config' | 'folders' | 'signal'>,
 ): Promise<void> {
-  await withLayers(context, repo, request, () => {})
+  await withLayers(located(context), repo, request, () => {})
 }
 
 /** Does something with the layers of a tree, made where they are not there. None of them is collected meanwhile. */
@@ -102,7 +106,8 @@ async function withLayers<T>(
  * Registers a tree and mounts its files. Called with the lock of the repository. Where it rejects, nothing of it is left: no mount, no
  * registration, no folder; the branch is as it was, and an ordinary tree can be made in its place.
  */
-export async function makeOverlayTree(context: WorkspaceContext, repo: GitRepository, request: OverlayTree): Promise<WorkspaceOverlay> {
+export async function makeOverlayTree(given: WorkspaceContext, repo: GitRepository, request: OverlayTree): Promise<WorkspaceOverlay> {
+  const context = located(given)
   const { name, path } = request
   if (existsSync(path) && readdirSync(path).length > 0) throw failure('path_occupied', { path, what: 'a folder that is not empty' })
   const { base, overlay } = await withLayers(context, repo, request, ({ base, lower }) => ({
@@ -153,12 +158,14 @@ const maxLinkBytes = 16 * 1024
  * harm where there is none. The registration and the folder, which is empty then, are left to the caller.
  */
 export async function abandonOverlay(context: WorkspaceContext, { name, path }: { readonly name: string; readonly path: string }): Promise<void> {
-  await takeAway(context, overlayFolder(context.root, name), path)
+  const at = located(context)
+  await takeAway(at, overlayFolder(at.root, name), path)
 }
 
 /** Unmounts a tree and moves its changes to the trash; all that is worth keeping was rescued. Its empty folder is left. Twice is no failure. */
 export async function removeOverlay(context: WorkspaceContext, overlay: WorkspaceOverlay, path: string): Promise<Unmounted> {
-  return takeAway(context, folderOf(context, overlay), path)
+  const at = located(context)
+  return takeAway(at, folderOf(at, overlay), path)
 }
 
 /** Where the changes of a tree are; only a folder that is surely one of ours is ever moved. */
@@ -181,7 +188,7 @@ async function takeAway(context: WorkspaceContext, folder: string, path: string)
 
 /** Whether it is mounted: read from /proc, without a process. */
 export function isMounted({ root }: Pick<WorkspaceContext, 'root'>, { upper }: WorkspaceOverlay, path: string): boolean {
-  return findMount(root, path, upper) !== undefined
+  return findMount(canonical(resolve(root)), path, upper) !== undefined
 }
 
 /**
@@ -198,7 +205,7 @@ export async function mountAgain(context: WorkspaceContext, overlay: WorkspaceOv
   const hidden = readdirSync(path).filter((name) => name !== '.git')
   if (hidden.length > 0) throw unusable(`it is not mounted, and ${hidden.slice(0, 3).join(', ')} in its folder would be hidden by it: move that away`)
   mkdirSync(overlay.work, { recursive: true })
-  const mounted = await mountOverlay(context, overlay, path)
+  const mounted = await mountOverlay(located(context), overlay, path)
   if (!mounted.ok) throw unusable(`it cannot be mounted: ${mounted.said}`)
   return true
 }
@@ -208,5 +215,5 @@ export function collectBases(
   context: WorkspaceContext,
   { dryRun, unusedForMs = 0 }: { readonly dryRun: boolean; readonly unusedForMs?: number | undefined },
 ): Promise<readonly string[]> {
-  return collectFrozen(context, { dryRun, unusedForMs })
+  return collectFrozen(located(context), { dryRun, unusedForMs })
 }
