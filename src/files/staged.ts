@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, constants, lstatSync, openSync, readlinkSync, unlinkSync } from 'node:fs'
+import { errnoOf } from '../core/errors.ts'
+import type { Machine } from '../core/machine.ts'
+import { monotonicMs } from '../core/monotonic.ts'
+import type { Directory } from './directory.ts'
+
+/**
+ * Content is written whole under a name of its own beside its target, for this user alone, and takes its place by a rename. The name
+ * says which process writes it, so that what a killed one left is known and removed by the next write in that directory.
+ */
+export type Staging = Pick<Machine, 'self' | 'isAlive'>
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants
+const prefix = '.holdfast-staged-'
+/** `.holdfast-staged-PID-START-SPACE-NONCE`; the start in hexadecimal, since it may hold any letter. */
+const pattern = new RegExp(`^\\${prefix}(\\d{1,10})-([0-9a-f]{0,80})-(\\d{1,20})-[0-9a-f]{16}$`)
+
+// Of another machine or container that shares the directory, nothing is known but the age. Nothing is written for as long as that.
+const foreignMs = 24 * 60 * 60 * 1000
+
+export interface Stage {
+  readonly fd: number
+  readonly name: string
+  /** Takes the name away where it is still there, and closes it. */
+  drop(): void
+}
+
+/** A new file with a name of its own; undefined where the directory takes no new name. `mode` is what the mask of this process leaves of it. */
+export function openStage(directory: Directory, { self }: Staging, mode: number): Stage | undefined {
+  const start = Buffer.from(self.startTime).toString('hex').slice(0, 80)
+  const name = `${prefix}${self.pid}-${start}-${processSpace()}-${randomBytes(8).toString('hex')}`
+  let fd: number
+  try {
+    fd = openSync(directory.at(name), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode)
+  } catch (error) {
+    if (errnoOf(error) === 'EACCES' || errnoOf(error) === 'EPERM') return undefined
+    throw error
+  }
+  return {
+    fd,
+    name,
+    drop() {
+      try {
+        unlinkSync(directory.at(name))
+      } catch {
+        // It took the place of its target, or the next write removes it.
+      }
+      closeSync(fd)
+    },
+  }
+}
+
+/** Pids are of one such space; in another container the same number is another process. 0 where there is one only. */
+function processSpace(): string {
+  try {
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0'
+  } catch {
+    return '0'
+  }
+}
+
+/** When each directory was swept last, and how long that took. */
+const swept = new Map<string, { readonly at: number; readonly tookMs: number }>()
+const maxKnown = 1_000
+// Many files that are written into one large directory spend at most a twentieth of their time on looking through it.
+const pauseFactor = 20
+
+/** Removes what killed writers left in a directory. Never throws. */
+export function sweep(directory: Directory, staging: Staging, now: () => number): void {
+  const key = `${directory.dev}:${directory.ino}`
+  const last = swept.get(key)
+  const startedAt = monotonicMs()
+  if (last && startedAt - last.at < last.tookMs * pauseFactor) return
+  try {
+    for (const raw of directory.names()) {
+      const name = raw.toString('latin1')
+      if (name.startsWith(prefix) && isLeft(directory, name, staging, now)) unlinkSync(directory.at(name))
+    }
+  } catch {
+    // What cannot be looked at or removed is in nobody's way.
+  }
+  if (swept.size >= maxKnown) swept.clear()
+  const endedAt = monotonicMs()
+  swept.set(key, { at: endedAt, tookMs: endedAt - startedAt })
+}
+
+function isLeft(directory: Directory, name: string, { isAlive }: Staging, now: () => number): boolean {
+  const [, pid, start, space] = pattern.exec(name) ?? []
+  if (pid === undefined || start === undefined) return false
+  const stats = lstatSync(directory.at(name), { throwIfNoEntry: false })
+  if (!stats?.isFile() || stats.uid !== (process.geteuid?.() ?? stats.uid)) return false
+  if (space !== processSpace()) return now() - stats.mtimeMs > foreignMs
+  return !isAlive({ pid: Number(pid), startTime: Buffer.from(start, 'hex').toString() })
+}

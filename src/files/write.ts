@@ -1,0 +1,195 @@
+import { closeSync, constants, fchmodSync, fchownSync, fstatSync, ftruncateSync, linkSync, renameSync, type Stats } from 'node:fs'
+import { errnoOf, failure } from '../core/errors.ts'
+import type { FileWritten, WriteRoute } from '../core/files.ts'
+import type { Directory, DirectoryOpener } from './directory.ts'
+import { type OpenFile, openRegular, readAt, requireFilePlace, Swapped, writeAll } from './open-file.ts'
+import { joinNames, meansDirectory } from './path.ts'
+import { openStage, type Stage, type Staging, sweep } from './staged.ts'
+import { type Landing, walk } from './walk.ts'
+
+export interface WriteContext {
+  readonly opener: DirectoryOpener
+  readonly root: string
+  readonly staging: Staging
+  readonly now: () => number
+}
+
+const { O_APPEND, O_RDONLY, O_RDWR, O_WRONLY } = constants
+
+/** What is written, and where. */
+interface Target {
+  readonly landing: Landing
+  readonly parent: Directory
+  readonly name: string
+  readonly content: Uint8Array
+}
+
+/** See Files.write. Throws Swapped where another process was in between. */
+export async function writeFile(context: WriteContext, path: string, content: Uint8Array): Promise<FileWritten> {
+  return atTarget(context, path, content, async (target, exists) => {
+    const existing = exists ? openForReplacing(target) : undefined
+    try {
+      const route = await replace(context, target, existing, content)
+      return written(target, existing === undefined, route)
+    } finally {
+      if (existing) closeSync(existing.fd)
+    }
+  })
+}
+
+/** See Files.append. Throws Swapped where another process was in between. */
+export async function appendFile(context: WriteContext, path: string, content: Uint8Array): Promise<FileWritten> {
+  return atTarget(context, path, content, async (target, exists) => {
+    if (!exists) {
+      await create(context, target)
+      return written(target, true, 'staged')
+    }
+    const existing = openRegular(path, target.parent, target.name, O_RDWR | O_APPEND)
+    try {
+      // Under its other names it may be in a place that is not ours to change.
+      const isShared = existing.stats.nlink > 1 && content.length > 0
+      if (!isShared) await addToEnd(path, existing.fd, content)
+      else await stageInto(context, target, existing, Buffer.concat([await readAt(existing.fd, 0, existing.stats.size), content]))
+      return written(target, false, isShared ? 'staged' : 'in-place')
+    } finally {
+      closeSync(existing.fd)
+    }
+  })
+}
+
+async function atTarget(
+  { opener, root, staging, now }: WriteContext,
+  path: string,
+  content: Uint8Array,
+  act: (target: Target, exists: boolean) => Promise<FileWritten>,
+): Promise<FileWritten> {
+  const isFile = !meansDirectory(path)
+  const landing = walk(opener, root, path, { changes: true, makeParents: isFile })
+  try {
+    if (!isFile) throw failure('file_kind', { path, is: 'a directory', needed: 'a file' })
+    const { parent, name, exists } = requireFilePlace(landing)
+    sweep(parent, staging, now)
+    return await act({ landing, parent, name, content }, exists)
+  } finally {
+    landing.close()
+  }
+}
+
+const written = ({ landing, content }: Target, created: boolean, route: WriteRoute): FileWritten => ({
+  path: joinNames(landing.names),
+  bytes: content.length,
+  created,
+  route,
+})
+
+/** What this user may not write is not replaced either. A program that runs cannot be written to, but replaced. */
+function openForReplacing({ landing: { path }, parent, name }: Target): OpenFile {
+  try {
+    return openRegular(path, parent, name, O_WRONLY)
+  } catch (error) {
+    if (errnoOf(error) === 'ETXTBSY') return openRegular(path, parent, name, O_RDONLY)
+    throw error
+  }
+}
+
+async function replace(context: WriteContext, target: Target, existing: OpenFile | undefined, content: Uint8Array): Promise<WriteRoute> {
+  if (await stageInto(context, target, existing, content, 'or-not')) return 'staged'
+  const { path } = target.landing
+  if (!existing) throw failure('file_denied', { path, why: 'its directory takes no new file' })
+  await writeInPlace(path, existing, content)
+  return 'in-place'
+}
+
+/**
+ * Puts the content in the place of the target in one step. False where that cannot be done and nothing was changed, when this may be;
+ * else it throws.
+ */
+async function stageInto(
+  { staging }: WriteContext,
+  { parent, name, landing: { path } }: Target,
+  existing: OpenFile | undefined,
+  content: Uint8Array,
+  failing?: 'or-not',
+): Promise<boolean> {
+  const refused = (): boolean => {
+    if (failing) return false
+    throw failure('file_denied', { path, why: 'it has other names (hard links), and its directory takes no new file' })
+  }
+  const stage = openStage(parent, staging, existing ? 0o600 : 0o666)
+  if (!stage) return refused()
+  try {
+    const { error } = await writeAll(stage.fd, content)
+    if (error) throw error
+    if (existing && !takesOver(stage, existing.stats)) return refused()
+    try {
+      renameSync(parent.at(stage.name), parent.at(name))
+    } catch (error) {
+      // A directory stands there by now; a file system is mounted on the file; the directory lets only owners replace (sticky).
+      if (errnoOf(error) === 'EISDIR') throw new Swapped(path)
+      if (['EBUSY', 'EPERM', 'EACCES'].includes(errnoOf(error) ?? '')) return refused()
+      throw error
+    }
+    return true
+  } finally {
+    stage.drop()
+  }
+}
+
+/** Gives the staged file the owner and the permissions of the one that it replaces. False where the owner cannot be kept. */
+function takesOver({ fd }: Stage, { uid, gid, mode }: Stats): boolean {
+  const own = fstatSync(fd)
+  try {
+    if (own.uid !== uid || own.gid !== gid) fchownSync(fd, uid, gid)
+  } catch (error) {
+    if (errnoOf(error) === 'EPERM') return false
+    throw error
+  }
+  fchmodSync(fd, mode & 0o777)
+  return true
+}
+
+async function writeInPlace(path: string, { fd, stats }: OpenFile, content: Uint8Array): Promise<void> {
+  if (stats.nlink > 1) throw failure('file_denied', { path, why: 'it has other names (hard links), and its directory takes no new file' })
+  try {
+    ftruncateSync(fd, 0)
+  } catch (error) {
+    // Opened for reading only, see openForReplacing.
+    throw failure('file_denied', { path, why: 'it is a program that runs, and its directory takes no new file' }, error)
+  }
+  const { error } = await writeAll(fd, content)
+  if (error) throw error
+}
+
+/** One call of the system adds all of it, at what is the end at that moment. */
+async function addToEnd(path: string, fd: number, content: Uint8Array): Promise<void> {
+  const { written: added, error } = await writeAll(fd, content, content.length)
+  if (!error) return
+  // What others added behind it is not cut off.
+  const { size } = fstatSync(fd)
+  const before = size - added
+  const isLast = added > 0 && before >= 0 && (await readAt(fd, before, added)).equals(content.subarray(0, added))
+  if (isLast) ftruncateSync(fd, before)
+  else if (added > 0) throw failure('file_failed', { path, errno: `${errnoOf(error)}, after ${added} of ${content.length} bytes` }, error)
+  throw error
+}
+
+/** Makes a file with its content, where none is. Throws Swapped where one is by now. */
+async function create({ staging }: WriteContext, { parent, name, content, landing: { path } }: Target): Promise<void> {
+  const stage = openStage(parent, staging, 0o666)
+  if (!stage) throw failure('file_denied', { path, why: 'its directory takes no new file' })
+  try {
+    const { error } = await writeAll(stage.fd, content)
+    if (error) throw error
+    try {
+      // Unlike a rename, it replaces nothing.
+      linkSync(parent.at(stage.name), parent.at(name))
+    } catch (error) {
+      if (errnoOf(error) === 'EEXIST') throw new Swapped(path)
+      // Some file systems know no links.
+      if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errnoOf(error) ?? '')) throw error
+      renameSync(parent.at(stage.name), parent.at(name))
+    }
+  } finally {
+    stage.drop()
+  }
+}
