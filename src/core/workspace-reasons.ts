@@ -30,6 +30,16 @@ export const workspaceReasons = {
     retryable: true,
   }),
   git_failed: reason<WithGit & { what: string }>('internal', (f) => `${f.what} failed${said(f.git)}`),
+  git_locked: reason<WithGit & { path: string; ageMs: number; afterMs: number }>(
+    'unavailable',
+    (f) => `git waited ${f.afterMs} ms for the lock file ${f.path}, which is ${Math.round(f.ageMs / 1000)} s old; it is left as it is`,
+    { retryable: true, remedy: (f) => `remove ${f.path}, when surely no git runs in that repository any more` },
+  ),
+  unsafe_config: reason<{ path: string; names: readonly string[] }>(
+    'failed_precondition',
+    (f) => `the configuration of ${f.path} sets ${f.names.map(shown).join(', ')}, by which git would run what it names; git was not started`,
+    { remedy: () => 'take the setting out of the configuration of the repository, or set it in your own (git config --global)' },
+  ),
   not_a_repository: reason<WithGit & { path: string }>('not_found', (f) => `${f.path} is in no git repository${said(f.git)}`),
   dubious_ownership: reason<WithGit & { path: string }>(
     'permission_denied',
