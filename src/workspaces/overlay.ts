@@ -36,19 +36,22 @@ export interface OverlayTree {
 /** How a tree was taken away. `lazily`: something still used it, and sees it until it lets go. */
 export type Unmounted = 'cleanly' | 'lazily' | 'was not mounted'
 
-/**
- * Tries it once for each context: a mount in a folder of its own below the root, undone at once. Never throws.
- */
-export function probeOverlay(context: WorkspaceContext): Promise<OverlayProbe> {
-  let probe = probes.get(context)
-  if (probe === undefined) {
-    probe = tryOverlay(located(context)).catch((error: unknown) => ({ ok: false, why: messageOf(error) }))
-    probes.set(context, probe)
+/** Tries it: a mount in a folder of its own below the root, undone at once. What went well once in this process is not tried again. Never throws. */
+export async function probeOverlay(given: WorkspaceContext): Promise<OverlayProbe> {
+  const context = located(given)
+  const known = probed.get(context.runProgram)
+  if (known?.has(context.root)) return { ok: true, kind: 'root' }
+  try {
+    const probe = await tryOverlay(context)
+    if (probe.ok) probed.set(context.runProgram, new Set([...(known ?? []), context.root]))
+    return probe
+  } catch (error) {
+    return { ok: false, why: messageOf(error) }
   }
-  return probe
 }
 
-const probes = new WeakMap<WorkspaceContext, Promise<OverlayProbe>>()
+/** By what runs the programs: the roots below which it went well. */
+const probed = new WeakMap<WorkspaceContext['runProgram'], Set<string>>()
 
 /** With the root as the records have it: without symbolic links. */
 const located = (context: WorkspaceContext): WorkspaceContext => ({ ...context, root: canonical(resolve(context.root)) })
