@@ -1,6 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { failure, type HoldfastError, hasReason } from '../core/errors.ts'
 import type { ProgramResult, RunProgram } from '../core/program.ts'
 import type { GitAnswer } from '../core/workspace-reasons.ts'
+import { driversAmong, turnedOff } from './drivers.ts'
+import { localEnvironment, networkEnvironment, type OwnEnvironment } from './environment.ts'
+import { ageOf, isRepeatable, lockInTheWay } from './lock-files.ts'
+import { networkOf, parseScoped } from './network.ts'
+import { type Look, offFor } from './off.ts'
+import { createPersonSettings } from './person.ts'
+import { redactAddresses } from './redact-addresses.ts'
+import { asVariables, everyCall, guarded, readsFiles, type Setting } from './settings.ts'
 
 /** One call of git. */
 export interface GitCall {
@@ -19,7 +28,11 @@ export interface GitCall {
   readonly config?: readonly string[] | undefined
   /** It only reads: no lock is taken to refresh the index. */
   readonly reads?: boolean | undefined
-  /** It speaks to a remote: a longer bound, and the way to credentials that the person configured for Holdfast. */
+  /**
+   * It may speak to a remote: a longer bound, and the person's own way there (home, agent of ssh, helpers for credentials, proxies), of which
+   * nothing comes from the repository. Without it no transport starts, also not to fetch what a partial clone lacks; the setting
+   * `protocol.file.allow=always` then lets in folders of this machine.
+   */
   readonly network?: boolean | undefined
   /** Default: 30 s, with `network` 120 s. */
   readonly timeoutMs?: number | undefined
@@ -39,31 +52,64 @@ export interface GitResult {
 
 /** Runs git, hardened: whatever a repository or the environment says, nothing but git itself runs, nothing prompts, and every call ends. */
 export interface Git {
-  /** Resolves however git exits. Rejects with `git_timeout`, `git_missing`, or where the call was canceled. */
+  /**
+   * Resolves however git exits. Rejects with `git_timeout`, `git_missing`, `git_old`, `unsafe_config`, or where the call was canceled. Where
+   * a lock file is in the way of a command that can be repeated, it is tried again for some seconds.
+   */
   run(call: GitCall): Promise<GitResult>
-  /** The same, and rejects with `git_failed` where it exits with anything but 0. `what` says in words what was done. */
+  /** The same, and rejects with `git_failed` (`git_locked`) where it exits with anything but 0. `what` says in words what was done. */
   require(what: string, call: GitCall): Promise<GitResult>
 }
 
 const localTimeoutMs = 30_000
 const networkTimeoutMs = 120_000
 const maxOutputBytes = 64 * 1024 ** 2
+/** Waits between attempts. A git that is alive holds a lock for a moment. */
+const lockWaitsMs = [50, 100, 200, 400, 800, 1500]
+/** The first git that reads settings from variables (GIT_CONFIG_COUNT), which carry what no argument can. */
+const needed = { major: 2, minor: 31 }
 
 export interface GitOptions {
   readonly runProgram: RunProgram
-  /** The environment of Holdfast; only PATH is taken from it. */
-  readonly ownEnv: Readonly<Record<string, string | undefined>>
+  /** The environment of Holdfast. Of its variables git gets PATH, and over the network those that lead to the person's credentials. */
+  readonly ownEnv: OwnEnvironment
+  /** For tests. Default: about three seconds in all. */
+  readonly lockWaitsMs?: readonly number[] | undefined
 }
 
-export function createGit({ runProgram, ownEnv }: GitOptions): Git {
-  async function run(call: GitCall): Promise<GitResult> {
+export function createGit({ runProgram, ownEnv, lockWaitsMs: waits = lockWaitsMs }: GitOptions): Git {
+  const personSettings = createPersonSettings(ownEnv, async () => {
+    const call: GitCall = { args: ['config', '--list', '--show-scope', '-z'], cwd: '/', ceiling: '/', reads: true }
+    return (await start(call, networkEnvironment(call, ownEnv), [])).stdout
+  })
+
+  let version: Promise<void> | undefined
+  function checkVersion(): Promise<void> {
+    version ??= check().catch((error: unknown) => {
+      version = undefined
+      throw error
+    })
+    return version
+  }
+  async function check(): Promise<void> {
+    const call: GitCall = { args: ['version'], cwd: '/', reads: true }
+    const { stdout } = await start(call, localEnvironment(call, ownEnv), [])
+    const found = /(\d+)\.(\d+)[^\s]*/.exec(stdout)
+    if (found === null) return
+    const [major, minor] = [Number(found[1]), Number(found[2])]
+    if (major > needed.major || (major === needed.major && minor >= needed.minor)) return
+    throw failure('git_old', { version: found[0], needed: `${needed.major}.${needed.minor}` })
+  }
+
+  /** One process of git. */
+  async function start(call: GitCall, env: Record<string, string>, settings: readonly Setting[]): Promise<GitResult> {
     const timeoutMs = call.timeoutMs ?? (call.network ? networkTimeoutMs : localTimeoutMs)
     let result: ProgramResult
     try {
       result = await runProgram({
-        argv: ['git', ...settings(call), ...call.args],
+        argv: ['git', ...argumentsOf(call)],
         cwd: call.cwd,
-        env: environment(call, ownEnv),
+        env: { ...env, ...asVariables(settings) },
         stdin: call.stdin,
         timeoutMs,
         maxOutputBytes: call.firstBytes ?? maxOutputBytes,
@@ -74,60 +120,76 @@ export function createGit({ runProgram, ownEnv }: GitOptions): Git {
       throw error
     }
     const { outcome } = result
-    const answer: GitAnswer = { command: ['git', ...call.args].join(' '), exitCode: outcome.exitCode, stderr: text(result.stderr) }
+    const answer: GitAnswer = {
+      command: redactAddresses(['git', ...call.args].join(' ')),
+      exitCode: outcome.exitCode,
+      stderr: redactAddresses(text(result.stderr)),
+    }
     if (outcome.kind === 'timed_out') throw failure('git_timeout', { what: answer.command, afterMs: timeoutMs, git: { ...answer, exitCode: null } })
     if (outcome.kind === 'canceled') throw failure('canceled_before_start', {})
     if (outcome.kind === 'lost' || (result.truncated && call.firstBytes === undefined)) throw failure('git_failed', { what: answer.command, git: answer })
     return { exitCode: outcome.exitCode ?? -1, stdout: text(result.stdout), bytes: result.stdout, stderr: answer.stderr, answer }
   }
 
+  /** With what a call runs, as the repository is at this moment. */
+  async function prepare(call: GitCall): Promise<{ readonly env: Record<string, string>; readonly settings: readonly Setting[] }> {
+    const person = await personSettings()
+    const trusted = person.trusted.map((folder): Setting => ['safe.directory', folder])
+    const { cwd, gitDir, ceiling, signal } = call
+    const list = (env: Record<string, string>, place: Pick<GitCall, 'cwd' | 'gitDir'>): Promise<GitResult> =>
+      start({ ...place, ceiling, signal, args: ['config', '--list', '--show-scope', '-z'], reads: true }, env, trusted)
+    const local = localEnvironment(call, ownEnv)
+    const look: Look = {
+      list: async (place = { cwd, gitDir }) => (await list(local, place)).bytes,
+      listFiles: async (args, place) =>
+        (await start({ ...place, ceiling, signal, args: ['ls-files', ...args], reads: true }, localEnvironment(place, ownEnv), trusted)).stdout,
+    }
+    const off = readsFiles(call.args) ? await offFor(call, look, person.files) : []
+    if (!call.network) return { env: local, settings: [...trusted, ...off] }
+    const env = networkEnvironment(call, ownEnv)
+    const all = parseScoped((await list(env, { cwd, gitDir })).stdout)
+    const network = networkOf(all, call, ownEnv)
+    // The settings of the person are read as well; their filters are for their own hands.
+    const ofPerson = readsFiles(call.args) ? turnedOff(driversAmong(all.map(({ name }) => name))) : []
+    return { env: { ...env, ...network.env }, settings: [...trusted, ...off, ...ofPerson, ...network.settings] }
+  }
+
+  async function run(call: GitCall): Promise<GitResult> {
+    if (call.signal?.aborted) throw failure('canceled_before_start', {})
+    await checkVersion()
+    for (let attempt = 0; ; attempt++) {
+      const { env, settings } = await prepare(call)
+      const result = await start(call, env, settings)
+      const wait = waits[attempt]
+      if (result.exitCode === 0 || call.reads || wait === undefined || !isRepeatable(call.args)) return result
+      if (lockInTheWay(result.stderr) === undefined) return result
+      // Several that failed at once are not to meet again.
+      await pause(wait * (0.5 + Math.random()), undefined, { signal: call.signal }).catch(() => {})
+      if (call.signal?.aborted) throw failure('canceled_before_start', {})
+    }
+  }
+
   return {
     run,
     async require(what, call) {
+      const begun = Date.now()
       const result = await run(call)
-      if (result.exitCode !== 0) throw gitFailure(what, result)
+      if (result.exitCode !== 0) throw gitFailure(what, result, Date.now() - begun)
       return result
     },
   }
 }
 
-export function gitFailure(what: string, { answer }: Pick<GitResult, 'answer'>): HoldfastError {
-  return failure('git_failed', { what, git: answer })
+/** What a failed call is to its caller: `git_locked` with the lock file where one was in the way, else `git_failed`. */
+export function gitFailure(what: string, { answer }: Pick<GitResult, 'answer'>, afterMs = 0): HoldfastError {
+  const lock = lockInTheWay(answer.stderr)
+  return lock === undefined ? failure('git_failed', { what, git: answer }) : failure('git_locked', { path: lock, ageMs: ageOf(lock), afterMs, git: answer })
 }
 
-// What a repository may configure and git would run or ask (githooks(5), git-config(1)): none of it may, in the name of Holdfast.
-const everyCall = [
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
-  'core.editor=true',
-  'gc.auto=0',
-  'maintenance.auto=false',
-  'gc.worktreePruneExpire=never',
-  'commit.gpgsign=false',
-  'protocol.ext.allow=never',
-]
-
-function settings(call: GitCall): string[] {
-  const config = [...everyCall, ...(call.config ?? [])].flatMap((setting) => ['-c', setting])
-  return [...config, ...(call.gitDir ? [`--git-dir=${call.gitDir}`] : []), ...(call.workTree ? [`--work-tree=${call.workTree}`] : [])]
-}
-
-function environment(call: GitCall, ownEnv: GitOptions['ownEnv']): Record<string, string> {
-  return {
-    PATH: ownEnv.PATH ?? '/usr/local/bin:/usr/bin:/bin',
-    // Messages are read by what they say, so they come in one language.
-    LC_ALL: 'C.UTF-8',
-    LANG: 'C.UTF-8',
-    HOME: '/nonexistent',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_ASKPASS: 'true',
-    SSH_ASKPASS: 'true',
-    ...(call.reads ? { GIT_OPTIONAL_LOCKS: '0' } : {}),
-    ...(call.ceiling ? { GIT_CEILING_DIRECTORIES: call.ceiling } : {}),
-    ...(call.indexFile ? { GIT_INDEX_FILE: call.indexFile } : {}),
-  }
+function argumentsOf(call: GitCall): string[] {
+  const config = [...everyCall.map(([name, value]) => `${name}=${value}`), ...(call.config ?? [])].flatMap((setting) => ['-c', setting])
+  const place = [...(call.gitDir ? [`--git-dir=${call.gitDir}`] : []), ...(call.workTree ? [`--work-tree=${call.workTree}`] : [])]
+  return ['--no-pager', ...config, ...place, ...guarded(call.args)]
 }
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
