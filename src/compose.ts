@@ -1,12 +1,13 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { App } from './app/api.ts'
 import { createApp } from './app/app.ts'
-import type { AppBasis, AppEquipment, Place } from './app/context.ts'
-import { describeHome, type HomePlace } from './app/home.ts'
-import { openRecords } from './app/records.ts'
+import type { AppBasis, AppEquipment, Place, WorkspaceBasis } from './app/context.ts'
+import { describeHome, type Home, type HomePlace } from './app/home.ts'
+import { openRecords, type Records } from './app/records.ts'
+import { newRunId } from './app/run-id.ts'
 import type { Processes } from './app/run-index.ts'
 import type { AppSettings } from './app/settings.ts'
 import { type LoadedConfig, loadConfig, personConfigPath } from './config/load.ts'
@@ -17,7 +18,7 @@ import { monotonicMs } from './core/monotonic.ts'
 import { secretsOf } from './core/secret-names.ts'
 import type { Store } from './core/store.ts'
 import { version } from './core/version.ts'
-import { findRepository, headOf } from './git/repository.ts'
+import { findRepository, headOf, type Repository } from './git/repository.ts'
 import { openSqliteStore } from './stores/sqlite/open.ts'
 
 /** How Holdfast is put together: the only place that knows every room, and the only one that reads the environment. */
@@ -49,12 +50,9 @@ export async function openApp(options: OpenOptions): Promise<App> {
     temporary: join(env.TMPDIR || '/tmp', `holdfast-${process.getuid?.() ?? 0}`),
   }
   const home = describeHome(place)
-  const config = await loadConfig({
-    projectFile: join(root, 'holdfast.json'),
-    personFile: personConfigPath(env, env.HOME || homedir()),
-    read: readIfThere,
-  })
+  const config = await readConfig(root, env)
   const settings = toSettings(config, options.surface)
+  const repositoryOf = (folder: string): Repository | undefined => (folder === root ? repository : findRepository(folder))
   const basis: AppBasis = {
     root,
     base: options.root ? root : realpathSync(base),
@@ -62,7 +60,7 @@ export async function openApp(options: OpenOptions): Promise<App> {
     home,
     homePlace: place,
     settings,
-    records: openRecords({ home, openStore: openSqliteStore, memoryStore: emptyStore, processes, now: monotonicMs }),
+    records: recordsOf(home),
     version,
     // The command line is gone after every command; what it starts and leaves behind is meant to stay.
     endLeftoversOnClose: options.surface !== 'cli',
@@ -70,10 +68,12 @@ export async function openApp(options: OpenOptions): Promise<App> {
     openPlace: () => openPlace({ root, home: home.path, env, use: config.settings.supervisor }),
     openPlainSession: () => openPlainSession(root),
     reachSupervisor: async (socket) => (await import('./backends/host/supervised.ts')).reachSupervisedHostSession(socket),
+    repositoryOf,
     branchOf(folder) {
-      const found = folder === root ? repository : findRepository(folder)
+      const found = repositoryOf(folder)
       return found ? headOf(found.gitDir).branch : null
     },
+    workspaces: workspaceBasis({ place, config, env, root }),
     explainConfig: () => ({ settings: config.sources, files: config.files }),
     secretsOf: (values) => secretsOf(values, config.settings.mask.names),
     now: () => new Date(),
@@ -136,6 +136,51 @@ async function processes(): Promise<Processes> {
   const { identifySelf, isAlive } = await import('./process/identity.ts')
   return { self: identifySelf(), isAlive }
 }
+
+const recordsOf = (home: Home): Records => openRecords({ home, openStore: openSqliteStore, memoryStore: emptyStore, processes, now: monotonicMs })
+
+interface WorkspacePlaces {
+  readonly place: HomePlace
+  readonly config: LoadedConfig
+  readonly env: AppBasis['ownEnv']
+  readonly root: string
+}
+
+function workspaceBasis({ place, config, env, root }: WorkspacePlaces): WorkspaceBasis {
+  return {
+    root: () => canonical(config.settings.workspaces.root ?? join(place.state, 'holdfast', 'workspaces')),
+    async settingsOf(folder) {
+      const top = findRepository(folder)?.root ?? folder
+      return top === root ? config.settings.workspaces : (await readConfig(top, env)).settings.workspaces
+    },
+    async openTools() {
+      const [{ openHostSession }, { createProgramRunner }, { lockFile }] = await Promise.all([
+        import('./backends/host/session.ts'),
+        import('./engine/collect.ts'),
+        import('./stores/sqlite/lock.ts'),
+      ])
+      const session = openHostSession(root, { pipes: false })
+      return { runProgram: createProgramRunner(async () => session, newRunId), lock: lockFile }
+    },
+    openHome(path) {
+      const home = describeHome({ ...place, override: path })
+      return { home, records: recordsOf(home) }
+    },
+  }
+}
+
+/** A path without links; what of it is not there yet stays as it is written. */
+function canonical(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(canonical(parent), basename(path))
+  }
+}
+
+const readConfig = (root: string, env: AppBasis['ownEnv']): Promise<LoadedConfig> =>
+  loadConfig({ projectFile: join(root, 'holdfast.json'), personFile: personConfigPath(env, env.HOME || homedir()), read: readIfThere })
 
 const emptyStore = async (): Promise<Store> => (await import('./stores/memory/store.ts')).memoryStore()
 

@@ -1,18 +1,22 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { App, Call, ExecCall } from './app/api.ts'
+import type { App } from './app/api.ts'
 import { openApp } from './compose.ts'
 import { streamNames } from './core/command.ts'
 import { failure } from './core/errors.ts'
 import * as ops from './operations/index.ts'
-import { invoke, type Operation, parseInput } from './operations/operation.ts'
+import { invoke, type Operation, type OperationCall, parseInput } from './operations/operation.ts'
 
 export type {
   App,
   Call,
+  CollectedWorkspaces,
   ConfigResult,
+  DeletedBranch,
   DoctorResult,
+  DroppedRescues,
   ExecCall,
   ExecInput,
+  ExportedRescue,
   GcResult,
   InputRequest,
   InputResult,
@@ -20,6 +24,8 @@ export type {
   OutputInput,
   OutputLine,
   OutputResult,
+  RescueReference,
+  RestoredRescue,
   RunProgress,
   RunResult,
   RunSummary,
@@ -28,9 +34,13 @@ export type {
   SearchHit,
   SearchInput,
   SearchResult,
+  SetUpWorkspace,
+  ShownRescue,
   SnapshotResult,
   StopSignal,
   StreamResult,
+  WorkspaceCall,
+  WorkspaceReference,
 } from './app/api.ts'
 export type { StreamName } from './core/command.ts'
 export { type ErrorCode, HoldfastError } from './core/errors.ts'
@@ -38,6 +48,33 @@ export type { Outcome, OutcomeKind } from './core/outcome.ts'
 export type { Gap, Leftover, RunState, Usage } from './core/run.ts'
 export type { Note, NoteCategory } from './core/store.ts'
 export { version } from './core/version.ts'
+export type {
+  Rescue,
+  WorkspaceAction,
+  WorkspaceBase,
+  WorkspaceEvent,
+  WorkspaceKind,
+  WorkspaceOptions,
+  WorkspaceOverlay,
+  WorkspaceSetup,
+  WorkspaceState,
+} from './core/workspace.ts'
+export type {
+  DescribedWorkspace,
+  DirtyCounts,
+  ListWorkspacesRequest,
+  OpenedWorkspace,
+  OpenWorkspaceRequest,
+  ProviderCall,
+  ReleasedWorkspace,
+  ReleaseMode,
+  ReleaseWorkspaceRequest,
+  ShownWorkspace,
+  ShownWorkspaceState,
+  WorkspaceDiff,
+  WorkspaceProvider,
+  WorkspaceSummary,
+} from './core/workspace-provider.ts'
 
 /** What `openHoldfast` gives. Commands run on this machine, as the user of this process. */
 export interface Holdfast extends Omit<App, 'exec'>, AsyncDisposable {
@@ -73,7 +110,7 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
   const app = await openApp({ cwd: root, root, env: env as HoldfastOptions['env'], surface: 'library', ephemeral })
   const checked =
     <Output>(operation: Operation<Operation['input'], Output>) =>
-    async (input?: unknown, call?: Call): Promise<Output> =>
+    async (input?: unknown, call?: OperationCall): Promise<Output> =>
       invoke(operation, app, asObject('the input', input), checkCall(call))
   return {
     async exec(given) {
@@ -111,8 +148,22 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
       if (typeof pinned !== 'boolean') throw failure('invalid', { field: 'pinned', value: pinned, accepted: 'true or false' })
       return invoke(pinned ? ops.pin : ops.unpin, app, run)
     },
+    openWorkspace: checked(ops.workspaceOpen),
+    releaseWorkspace: checked(ops.workspaceRelease),
+    listWorkspaces: checked(ops.workspaceList),
+    showWorkspace: async (input) => app.showWorkspace(parseInput(ops.workspaceShow, asObject('the input', input))),
+    workspaceStatus: checked(ops.workspaceStatus),
+    diffWorkspace: checked(ops.workspaceDiff),
+    setupWorkspace: checked(ops.workspaceSetup),
+    listRescues: checked(ops.workspaceRescues),
+    showRescue: checked(ops.workspaceShowRescue),
+    restoreRescue: checked(ops.workspaceRestore),
+    exportRescue: checked(ops.workspaceExport),
+    dropRescues: checked(ops.workspaceDrop),
+    collectWorkspaces: checked(ops.workspaceGc),
+    deleteBranch: checked(ops.workspaceDeleteBranch),
     gc: checked(ops.gc),
-    doctor: () => app.doctor(),
+    doctor: checked(ops.doctor),
     config: () => app.config(),
     close: () => app.close(),
     [Symbol.asyncDispose]: () => app.close(),
@@ -125,12 +176,12 @@ function asObject(what: string, given: unknown): Record<string, unknown> {
   return given as Record<string, unknown>
 }
 
-function checkCall(given: unknown): ExecCall {
+function checkCall(given: unknown): OperationCall {
   const call = asObject('the call', given)
   if (call.signal !== undefined && !(call.signal instanceof AbortSignal))
     throw failure('invalid', { field: 'signal', value: call.signal, accepted: 'an AbortSignal' })
-  for (const name of ['onOutput', 'onProgress', 'onBegin']) {
+  for (const name of ['onOutput', 'onProgress', 'onBegin', 'onStep']) {
     if (call[name] !== undefined && typeof call[name] !== 'function') throw failure('invalid', { field: name, value: call[name], accepted: 'a function' })
   }
-  return call as ExecCall
+  return call as OperationCall
 }

@@ -2,6 +2,17 @@ import type { Input, StreamName } from '../core/command.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Gap, Leftover, RunRecord, RunState, Usage } from '../core/run.ts'
 import type { Note, NoteCategory } from '../core/store.ts'
+import type { Rescue, WorkspaceAction, WorkspaceSetup } from '../core/workspace.ts'
+import type {
+  ListWorkspacesRequest,
+  OpenedWorkspace,
+  OpenWorkspaceRequest,
+  ReleasedWorkspace,
+  ReleaseWorkspaceRequest,
+  ShownWorkspace,
+  WorkspaceDiff,
+  WorkspaceSummary,
+} from '../core/workspace-provider.ts'
 
 /** What Holdfast does, as every surface sees it: the library, the command line and MCP hand in and give out these values. */
 export interface App {
@@ -27,14 +38,104 @@ export interface App {
   removeNote(input: { note: string }): Promise<{ removed: string }>
   pin(input: { run: string; pinned: boolean }): Promise<RunResult>
   gc(input: { dryRun?: boolean | undefined }): Promise<GcResult>
-  doctor(): Promise<DoctorResult>
+  doctor(input?: { fix?: string | undefined }): Promise<DoctorResult>
   config(): Promise<ConfigResult>
+
+  /** Makes a workspace, or gives back the one that is there. */
+  openWorkspace(input: OpenWorkspaceRequest, call?: WorkspaceCall): Promise<OpenedWorkspace>
+  /** Removes the tree of a workspace, never its branch, and saves first what is nowhere else. Twice is no failure. */
+  releaseWorkspace(input: ReleaseWorkspaceRequest, call?: WorkspaceCall): Promise<ReleasedWorkspace>
+  listWorkspaces(input: ListWorkspacesRequest): Promise<readonly WorkspaceSummary[]>
+  /** Everything about one, with its history and its rescues. */
+  showWorkspace(input: WorkspaceReference): Promise<ShownWorkspace>
+  /** The same as in the list, with all that takes a look at its files. */
+  workspaceStatus(input: WorkspaceReference): Promise<WorkspaceSummary>
+  /** What its files differ in from a commit, those included that git does not know yet. */
+  diffWorkspace(input: WorkspaceReference & { from?: string | undefined; maxBytes?: number | undefined }): Promise<WorkspaceDiff>
+  /** Runs its setup again, whole. Rejects with `setup_failed` where that fails. */
+  setupWorkspace(input: WorkspaceReference, call?: WorkspaceCall): Promise<SetUpWorkspace>
+  listRescues(input: { repo?: string | undefined; workspace?: string | undefined }): Promise<readonly Rescue[]>
+  showRescue(input: RescueReference): Promise<ShownRescue>
+  /** Puts saved work back into a workspace, as it was. */
+  restoreRescue(input: RescueReference & { workspace?: string | undefined }, call?: WorkspaceCall): Promise<RestoredRescue>
+  /** Saved work as a patch that `git apply` takes. */
+  exportRescue(input: RescueReference): Promise<ExportedRescue>
+  dropRescues(input: {
+    repo?: string | undefined
+    rescue?: string | undefined
+    /** All that are older. */
+    olderThanMs?: number | undefined
+    /** Also those whose branch does not hold their work. */
+    force?: boolean | undefined
+  }): Promise<DroppedRescues>
+  /** Says which workspaces may go, and, where it is no dry run, releases them. */
+  collectWorkspaces(input: { repo?: string | undefined; dryRun?: boolean | undefined }, call?: WorkspaceCall): Promise<CollectedWorkspaces>
+  /** Deletes a branch that no worktree has, and keeps its tip under a private ref for a while. */
+  deleteBranch(input: { branch: string; repo?: string | undefined }): Promise<DeletedBranch>
+
   /** Cancels what this process holds, waits for it (bounded), writes what is pending. Harmless when called twice. */
   close(): Promise<void>
 }
 
 export interface Call {
   readonly signal?: AbortSignal | undefined
+}
+
+export interface WorkspaceCall extends Call {
+  /** What is being done right now, in a few words. It may throw without harm. */
+  readonly onStep?: ((what: string) => void) | undefined
+}
+
+export interface WorkspaceReference {
+  /** Id, branch, operator or folder. */
+  readonly workspace: string
+  /** A folder inside its repository; default: where Holdfast works, then all repositories of this user. */
+  readonly repo?: string | undefined
+}
+
+export interface RescueReference {
+  /** Its id, or its ref. */
+  readonly rescue: string
+  readonly repo?: string | undefined
+}
+
+/** A rescue with what is in it. */
+export interface ShownRescue extends Rescue {
+  readonly files: readonly { readonly path: string; readonly status: string }[]
+}
+
+export interface RestoredRescue {
+  readonly rescue: string
+  /** The workspace that has it now. */
+  readonly id: string
+  readonly path: string
+  readonly actions: readonly WorkspaceAction[]
+}
+
+export interface ExportedRescue {
+  readonly rescue: string
+  readonly patch: string
+}
+
+export interface DroppedRescues {
+  readonly dropped: readonly string[]
+  readonly kept: readonly { readonly id: string; readonly why: string }[]
+}
+
+export interface CollectedWorkspaces {
+  readonly dryRun: boolean
+  readonly released: readonly { readonly id: string; readonly why: string; readonly rescue: string | null }[]
+  readonly kept: readonly { readonly id: string; readonly why: string }[]
+}
+
+export interface DeletedBranch {
+  readonly branch: string
+  readonly outcome: string
+}
+
+export interface SetUpWorkspace {
+  readonly id: string
+  readonly setup: WorkspaceSetup
 }
 
 export interface LiveOutput {
@@ -72,6 +173,8 @@ export interface ExecInput {
   readonly runtime?: string | undefined
   /** Relative to the root, or absolute inside it. Default: the root. */
   readonly cwd?: string | undefined
+  /** Where it runs: the id, the branch, the operator or the folder of a workspace. `cwd` then is inside of that; default: its top. */
+  readonly workspace?: string | undefined
   readonly timeoutMs?: number | undefined
   readonly idleTimeoutMs?: number | undefined
   readonly graceMs?: number | undefined
@@ -148,6 +251,8 @@ export interface RunResult {
   readonly runtime: string | null
   readonly cwd: string
   readonly branch: string | null
+  /** The id of the workspace that it ran in; null where that was none. */
+  readonly workspace: string | null
   readonly purpose: string | null
   readonly startedAt: string
   readonly endedAt: string | null
@@ -171,6 +276,7 @@ export type RunSummary = Pick<
   RunRecord,
   'id' | 'state' | 'outcome' | 'durationMs' | 'command' | 'runtime' | 'purpose' | 'cwd' | 'branch' | 'startedAt' | 'pinned'
 > & {
+  readonly workspace: string | null
   readonly failing: boolean
   readonly outputBytes: number
 }

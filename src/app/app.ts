@@ -7,6 +7,7 @@ import type { AppBasis, AppEquipment } from './context.ts'
 import { readRecord } from './run-folder.ts'
 import { toSummary } from './summary.ts'
 import type { UseCases } from './use-cases.ts'
+import type { WorkspaceUseCases } from './workspaces.ts'
 
 const defaultRuns = 20
 const maxListed = 200
@@ -38,6 +39,8 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     loading ??= load()
     return loading
   }
+
+  const workspaces = async (): Promise<WorkspaceUseCases> => (await useCases()).workspaces()
 
   /** Runs that ended unseen, or whose holder died, are told as such before anybody looks at the history. */
   async function history(): Promise<void> {
@@ -85,6 +88,20 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     gc: async (...given) => (await useCases()).gc(...given),
     doctor: async (...given) => (await useCases()).doctor(...given),
     config: async () => basis.explainConfig(),
+    openWorkspace: async (...given) => (await workspaces()).openWorkspace(...given),
+    releaseWorkspace: async (...given) => (await workspaces()).releaseWorkspace(...given),
+    listWorkspaces: async (...given) => (await workspaces()).listWorkspaces(...given),
+    showWorkspace: async (...given) => (await workspaces()).showWorkspace(...given),
+    workspaceStatus: async (...given) => (await workspaces()).workspaceStatus(...given),
+    diffWorkspace: async (...given) => (await workspaces()).diffWorkspace(...given),
+    setupWorkspace: async (...given) => (await workspaces()).setupWorkspace(...given),
+    listRescues: async (...given) => (await workspaces()).listRescues(...given),
+    showRescue: async (...given) => (await workspaces()).showRescue(...given),
+    restoreRescue: async (...given) => (await workspaces()).restoreRescue(...given),
+    exportRescue: async (...given) => (await workspaces()).exportRescue(...given),
+    dropRescues: async (...given) => (await workspaces()).dropRescues(...given),
+    collectWorkspaces: async (...given) => (await workspaces()).collectWorkspaces(...given),
+    deleteBranch: async (...given) => (await workspaces()).deleteBranch(...given),
     async close() {
       closed = true
       // A call that came before waits for the same, and has its turn first.

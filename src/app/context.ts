@@ -1,10 +1,14 @@
 import type { Session } from '../core/backend.ts'
 import type { StreamName } from '../core/command.ts'
 import type { Machine } from '../core/machine.ts'
+import type { RunProgram } from '../core/program.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
+import type { LockFile } from '../core/workspace.ts'
 import type { Inlet } from '../engine/feed.ts'
 import type { Masker } from '../engine/redact.ts'
+import type { Repository } from '../git/repository.ts'
+import type { WorkspaceSettings } from '../workspaces/context.ts'
 import type { ConfigResult } from './api.ts'
 import type { Home, HomePlace } from './home.ts'
 import type { Masking } from './masking.ts'
@@ -16,6 +20,17 @@ export type Place =
   | { readonly kind: 'supervised'; readonly session: SupervisedSession }
   /** `why` there is no supervisor; `warnings` where there should be one. */
   | { readonly kind: 'plain'; readonly session: Session; readonly why: string; readonly warnings: readonly string[] }
+
+/** What workspaces are made with; read and loaded when the first one is asked for. */
+export interface WorkspaceBasis {
+  /** The folder of all workspaces of this user, without links; it need not exist. */
+  root(): string
+  /** What the person, and the project that holds a folder, set. */
+  settingsOf(folder: string): Promise<WorkspaceSettings>
+  openTools(): Promise<{ readonly runProgram: RunProgram; readonly lock: LockFile }>
+  /** The home at this path, of whichever project, and its records. */
+  openHome(path: string): { readonly home: Home; readonly records: Records }
+}
 
 /** What is at hand from the beginning. */
 export interface AppBasis {
@@ -39,8 +54,11 @@ export interface AppBasis {
   openPlainSession(): Promise<Session>
   /** The supervisor that serves at a socket, of this or another version; undefined where none does. */
   reachSupervisor(socket: string): Promise<SupervisedSession | undefined>
-  /** The branch of the repository that holds the folder, or null. */
+  /** The repository that holds the folder. */
+  repositoryOf(folder: string): Repository | undefined
+  /** The branch of it, or null. */
   branchOf(folder: string): string | null
+  readonly workspaces: WorkspaceBasis
   explainConfig(): ConfigResult
   /** Values of variables that look secret. */
   secretsOf(env: Readonly<Record<string, string | undefined>>): readonly string[]

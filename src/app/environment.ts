@@ -14,14 +14,18 @@ export interface EnvironmentRequest {
   readonly mark: { readonly name: string; readonly id: string }
   /** Whether the command has a pseudo-terminal, and with it somebody who answers what it asks. */
   readonly terminal?: 'none' | 'unattended' | 'attended' | undefined
+  /** Stands in the place of all that is passed on from Holdfast: nothing but this, and what is set, reaches the command. */
+  readonly sandbox?: Readonly<Record<string, string>> | undefined
 }
 
 /**
  * The whole environment of a command, built from empty, so that no secret of ours reaches it unasked. What is set by the
  * caller wins over everything of ours.
  */
-export function composeEnvironment({ own, pass, set, mark, terminal = 'none' }: EnvironmentRequest): Record<string, string> {
-  const env: Record<string, string> = { PATH: fallbackPath }
+export function composeEnvironment({ own: outer, pass: named, set, mark, terminal = 'none', sandbox }: EnvironmentRequest): Record<string, string> {
+  const env: Record<string, string> = { PATH: fallbackPath, ...sandbox }
+  const own = sandbox ? { TERM: outer.TERM } : outer
+  const pass = sandbox ? [] : named
   const copy = (name: string): void => {
     const value = own[name]
     if (value !== undefined) env[name] = value
@@ -41,10 +45,12 @@ export function composeEnvironment({ own, pass, set, mark, terminal = 'none' }: 
     if (typeof value !== 'string' || value.includes('\0')) throw failure('invalid', { field: `env ${name}`, value, accepted: 'text without NUL' })
     env[name] = value
   }
-  if (terminal !== 'attended' && set.GIT_CONFIG_COUNT === undefined && !pass.includes('GIT_CONFIG_COUNT')) Object.assign(env, gitSettings)
+  if (terminal !== 'attended' && set.GIT_CONFIG_COUNT === undefined && !pass.includes('GIT_CONFIG_COUNT')) {
+    Object.assign(env, gitSettings(sandbox ? [...editors, ...noHelpers] : editors))
+  }
   // A command that runs Holdfast again must still be found by the outer run.
-  const outer = own[mark.name]
-  env[mark.name] = outer && /^[\w/-]{1,1000}$/.test(outer) ? `${outer}/${mark.id}` : mark.id
+  const above = outer[mark.name]
+  env[mark.name] = above && /^[\w/-]{1,1000}$/.test(above) ? `${above}/${mark.id}` : mark.id
   return env
 }
 
@@ -79,10 +85,14 @@ const editors: readonly (readonly [string, string])[] = [
   ['sequence.editor', 'f() { eval "$(git var GIT_EDITOR) \\"\\$@\\""; }; f'],
 ]
 
-const gitSettings: Readonly<Record<string, string>> = Object.fromEntries([
-  ['GIT_CONFIG_COUNT', String(editors.length)],
-  ...editors.flatMap(([key, value], i) => [
-    [`GIT_CONFIG_KEY_${i}`, key],
-    [`GIT_CONFIG_VALUE_${i}`, value],
-  ]),
-])
+/** An empty value ends the list of those that the files of git name (git-config(1), credential.helper). */
+const noHelpers: readonly (readonly [string, string])[] = [['credential.helper', '']]
+
+const gitSettings = (settings: readonly (readonly [string, string])[]): Readonly<Record<string, string>> =>
+  Object.fromEntries([
+    ['GIT_CONFIG_COUNT', String(settings.length)],
+    ...settings.flatMap(([key, value], i) => [
+      [`GIT_CONFIG_KEY_${i}`, key],
+      [`GIT_CONFIG_VALUE_${i}`, value],
+    ]),
+  ])

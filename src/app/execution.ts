@@ -7,7 +7,7 @@ import { headBytes } from '../core/text.ts'
 import { pause, systemClock } from '../engine/clock.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { ExecCall, ExecInput } from './api.ts'
-import { resolveCwd, resolveProgram } from './command.ts'
+import { resolveProgram } from './command.ts'
 import type { ActiveRun, AppContext, Place } from './context.ts'
 import { composeEnvironment } from './environment.ts'
 import { holdPlain } from './hold-plain.ts'
@@ -18,6 +18,8 @@ import { noteSecrets } from './masking.ts'
 import type { Places } from './places.ts'
 import { leftBehind } from './run-folder.ts'
 import { newRunId } from './run-id.ts'
+import { findTree, takeLeaseFor } from './run-tree.ts'
+import type { RunWorkspace } from './run-workspace.ts'
 
 /** What a command gets to end when this process closes; a longer grace of its own does not count then. */
 const closeGraceMs = 1_500
@@ -28,12 +30,18 @@ const maxTerminalSide = 65_535
 
 /** The runs that this process began and follows, from before their start to after their end. */
 export interface Executions {
-  begin(input: ExecInput, call: ExecCall): Promise<ActiveRun>
+  /** `within` is what the app itself runs in a workspace. */
+  begin(input: ExecInput, call: ExecCall, within?: Within): Promise<ActiveRun>
   find(id: string): ActiveRun | undefined
   /** Nobody waits for the run any more: where it can, it lives on when this process closes. */
   letBe(run: ActiveRun): void
   /** Cancels what is waited for or cannot live on, lets the rest go, and waits until that is done. */
   close(): Promise<void>
+}
+
+/** A workspace that a command of the app itself runs in, without credentials: its setup. */
+export interface Within {
+  readonly workspace: RunWorkspace
 }
 
 export function createExecutions(context: AppContext, places: Places): Executions {
@@ -48,25 +56,29 @@ export function createExecutions(context: AppContext, places: Places): Execution
   const leaving = new Map<string, ProcessIdentity | null>()
   let closed = false
 
-  async function prepare(input: ExecInput, id: string): Promise<Prepared> {
-    const { settings, root, base } = context
+  async function prepare(input: ExecInput, id: string, within: Within | undefined): Promise<Prepared> {
+    const { settings } = context
     if (settings.disabledBy) throw failure('disabled', { where: settings.disabledBy })
     const program = resolveProgram(input, settings.runtimes)
     const { limits, notes } = resolveLimits(input, settings.limits)
     const leftovers = input.leftovers ?? 'report'
     if (leftovers !== 'report' && leftovers !== 'kill') throw failure('invalid', { field: 'leftovers', value: leftovers, accepted: 'report or kill' })
     const pty = resolvePty(input.pty)
+    const { cwd, workspace, ...place } = await findTree(context, input, within)
+    const configured = place.sandbox ? { pass: place.declared, set: {} } : settings.env
+    const pass = [...configured.pass, ...(input.passEnv ?? [])]
+    const set = { ...configured.set, ...place.variables, ...input.env }
     const env = composeEnvironment({
       own: context.ownEnv,
-      pass: [...settings.env.pass, ...(input.passEnv ?? [])],
-      set: { ...settings.env.set, ...input.env },
+      pass,
+      set,
       mark: { name: markVariable, id },
       terminal: !input.pty ? 'none' : input.interactive ? 'attended' : 'unattended',
+      sandbox: place.sandbox,
     })
-    const cwd = await resolveCwd(root, base, input.cwd)
+    notes.push(...place.notes)
     for (const name of input.passEnv ?? []) if (context.ownEnv[name] === undefined) notes.push(`the variable ${name} is not set here and was not passed on`)
-    const named = [...settings.env.pass, ...(input.passEnv ?? [])].map((name) => [name, env[name]] as const)
-    const secrets = context.secretsOf({ ...Object.fromEntries(named), ...settings.env.set, ...input.env })
+    const secrets = context.secretsOf({ ...Object.fromEntries(pass.map((name) => [name, env[name]] as const)), ...set })
     const stdin = typeof input.stdin === 'string' ? Buffer.from(input.stdin) : input.stdin
     return {
       program,
@@ -79,32 +91,44 @@ export function createExecutions(context: AppContext, places: Places): Execution
       notes,
       secrets,
       masker: context.masking.withSecrets(secrets),
+      workspace,
     }
   }
 
-  async function begin(input: ExecInput, call: ExecCall): Promise<ActiveRun> {
+  async function begin(input: ExecInput, call: ExecCall, within: Within | undefined): Promise<ActiveRun> {
     if (closed) throw failure('closed', {})
     const id = newRunId()
-    const prepared = await prepare(input, id)
+    const prepared = await prepare(input, id, within)
     tryHome(context.home, context.homePlace)
     const place = await places.current()
     const needed = supervisorNeeded(prepared.pty, prepared.interactive && call.othersWrite)
     if (needed && place.kind === 'plain') throw failure('supervisor_needed', { what: needed, why: place.why })
     const first = firstRecord(context, id, prepared, input.purpose, holderAt(place))
-    const warnings = [...context.home.warnings, ...warningsOf(place), ...(await context.records.begin(first))]
+    const lease = await takeLeaseFor(context, first, prepared.workspace)
+    let begun: readonly string[]
+    try {
+      begun = await context.records.begin(first)
+    } catch (error) {
+      lease?.drop()
+      throw error
+    }
+    const warnings = [...context.home.warnings, ...warningsOf(place), ...(lease?.warnings ?? []), ...begun]
     const folder = context.records.folder(id)
     try {
       noteSecrets(folder, prepared.secrets)
       if (call.signal?.aborted || closed) {
         const outcome = { kind: 'canceled', exitCode: null, signal: null, limit: null } as const
+        lease?.drop()
         return over(first, { outcome }, prepared.masker, warnings)
       }
       const { program, cwd, env } = prepared
       const command = { argv: program.prepare(folder.path), cwd, env, mark: id }
       const run = await hold(place, { first, folder, prepared, command, call, warnings })
       follow(run, prepared)
+      lease?.dropAfter(run)
       return run
     } catch (error) {
+      lease?.drop()
       const failed = withFacts(nameRuntime(toHoldfastError(error), prepared.program.runtime), prepared.masker.mask)
       await over(first, { state: 'failed', error: failed.toJSON() }, prepared.masker, warnings).finished
       throw failed
@@ -165,8 +189,8 @@ export function createExecutions(context: AppContext, places: Places): Execution
   }
 
   return {
-    begin(input, call) {
-      const promise = begin(input, call).finally(() => beginning.delete(promise))
+    begin(input, call, within) {
+      const promise = begin(input, call, within).finally(() => beginning.delete(promise))
       beginning.add(promise)
       return promise
     },
@@ -205,7 +229,7 @@ function resolvePty(pty: ExecInput['pty']): { rows: number; columns: number } | 
 function firstRecord(
   context: AppContext,
   id: string,
-  { program, cwd, plan, pty, notes, masker }: Prepared,
+  { program, cwd, plan, pty, notes, masker, workspace }: Prepared,
   purpose: string | undefined,
   holder: Holder,
 ): RunRecord {
@@ -232,6 +256,7 @@ function firstRecord(
     pinned: false,
     limits: { timeoutMs: plan.limits.timeoutMs, idleTimeoutMs: plan.limits.idleTimeoutMs },
     ...(pty ? { pty } : {}),
+    ...(workspace ? { workspace: workspace.record.id } : {}),
   }
 }
 

@@ -8,6 +8,7 @@ import type { Program } from './command.ts'
 import type { AppContext } from './context.ts'
 import { keepPrintedSecrets } from './masking.ts'
 import type { RunFolder } from './run-folder.ts'
+import type { RunWorkspace } from './run-workspace.ts'
 
 /** What both ways to hold a run have in common. */
 
@@ -25,6 +26,8 @@ export interface Prepared {
   readonly notes: readonly string[]
   readonly secrets: readonly string[]
   readonly masker: Masker
+  /** Where it runs; undefined in a tree that is no workspace. */
+  readonly workspace: RunWorkspace | undefined
 }
 
 /** A run whose record is written and whose command has not been started. */

@@ -54,6 +54,7 @@ export function toResultNow(context: AppContext, record: RunRecord, budget: numb
     runtime: record.runtime,
     cwd: record.cwd,
     branch: record.branch,
+    workspace: record.workspace ?? null,
     purpose: record.purpose,
     startedAt: record.startedAt,
     endedAt: record.endedAt,

@@ -8,7 +8,7 @@ import { inputChunkBytes } from '../engine/feed.ts'
 import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext } from './context.ts'
 import { examine } from './doctor.ts'
-import { createExecutions } from './execution.ts'
+import { createExecutions, type Within } from './execution.ts'
 import { followLogs } from './follow-logs.ts'
 import { awaitEnd, type HeldRuns, measured, settleAbandoned } from './following.ts'
 import { collectGarbage, collectWhenDue } from './gc.ts'
@@ -23,6 +23,7 @@ import { newRunId } from './run-id.ts'
 import { indexPending, indexRuns, searchRuns } from './search.ts'
 import { resumeFrom, takeSnapshot } from './snapshots.ts'
 import { stopEnded, stopForeign } from './stopping.ts'
+import type { WorkspaceUseCases } from './workspaces.ts'
 
 /** Runs wait so long for others to be indexed with them, so that a burst of short ones is not held up by it. */
 const indexAfterMs = 250
@@ -30,7 +31,8 @@ const indexAfterMs = 250
 const closeMs = 4_000
 
 /** What the app does besides listing what there is; see createApp, which loads it when it is needed. */
-export interface UseCases extends Omit<App, 'runs' | 'listNotes' | 'removeNote' | 'config'> {
+export interface UseCases extends Omit<App, 'runs' | 'listNotes' | 'removeNote' | 'config' | keyof WorkspaceUseCases> {
+  workspaces(): Promise<WorkspaceUseCases>
   /** The record of a run that this process holds, as it is now. */
   held(id: string): Promise<RunRecord | undefined>
   /** A record of a run whose holder died is brought to its end; others come back as they are. */
@@ -84,7 +86,9 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     await collectWhenDue(context)
   }
 
-  async function exec(input: ExecInput, call: ExecCall = {}): Promise<RunResult> {
+  const exec = (input: ExecInput, call: ExecCall = {}): Promise<RunResult> => execWithin(input, call, undefined)
+
+  async function execWithin(input: ExecInput, call: ExecCall, within: Within | undefined): Promise<RunResult> {
     checkBudget(input.budget)
     checkWait(input.waitMs)
     if (input.detach) {
@@ -95,7 +99,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     // What is detached belongs to nobody's request.
     const cancel = call.signal && !input.detach ? new AbortController() : undefined
     const stopCanceling = cancel ? linkAbort(call.signal, cancel) : () => {}
-    const run = await executions.begin(input, { ...call, signal: cancel?.signal }).catch((error: unknown) => {
+    const run = await executions.begin(input, { ...call, signal: cancel?.signal }, within).catch((error: unknown) => {
       stopCanceling()
       throw error
     })
@@ -165,7 +169,14 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     return executions.find(record.id)?.current() ?? measured(held, await settleAbandoned(held, record))
   }
 
+  let room: Promise<WorkspaceUseCases> | undefined
+  function workspaces(): Promise<WorkspaceUseCases> {
+    room ??= import('./workspaces.ts').then(({ createWorkspaces }) => createWorkspaces(context, { execWithin, stop: (run: string) => stop({ run }), places }))
+    return room
+  }
+
   return {
+    workspaces,
     exec,
     wait,
     stop,

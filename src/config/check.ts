@@ -127,7 +127,19 @@ function checkTrust(layer: ConfigLayer, layers: readonly ConfigLayer[], report: 
     if (passed.has(name) || !(looksSecret(name) || declared(name))) continue
     report(`: env.pass has ${name}, which looks secret, and this file belongs to the project; put it into your own file, or use --env ${name}`)
   }
+  const { workspaces = {} } = layer.config
+  const given = new Set(person.flatMap(({ config }) => config.workspaces?.passEnv ?? []))
+  for (const name of workspaces.passEnv ?? []) {
+    if (given.has(name) || !(looksSecret(name) || declared(name))) continue
+    report(`: workspaces.passEnv has ${name}, which looks secret, and this file belongs to the project; put it into your own file`)
+  }
+  for (const key of ofThePerson) {
+    if (workspaces[key] !== undefined) report(`: workspaces.${key} is not for the file of a project; put it into your own file`)
+  }
 }
+
+/** Where things are put, whose repositories are trusted, and what the disk of the person is used for. */
+const ofThePerson = ['root', 'trusted', 'maxBytes', 'minFree', 'keepRescues'] as const
 
 /** Every key by which a single setting is known, `limits.timeoutMs`. */
 export function settingKeys(): string[] {

@@ -73,8 +73,43 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 
       idleMs: single('supervisor.idleMs', supervisor.idleMs, (c) => c.supervisor?.idleMs, writtenDuration),
     },
     digest: { budget: single('digest.budget', digest.budget, (c) => c.digest?.budget, writtenSize) },
+    workspaces: mergeWorkspaces(single, joined),
   }
   return { settings, sources, disabledBy: disabling?.path ?? null }
+}
+
+type Single = <T>(key: string, fallback: T, of: (config: ConfigFile) => T | undefined, write?: (value: T) => unknown) => T
+type Joined = <T>(key: string, of: (config: ConfigFile) => readonly T[] | undefined) => T[]
+type WorkspacesFile = NonNullable<ConfigFile['workspaces']>
+
+function mergeWorkspaces(single: Single, joined: Joined): ConfigSettings['workspaces'] {
+  const { root, options, remote, remotePolicy, limits } = defaultSettings.workspaces
+  const one = <T>(key: keyof WorkspacesFile, fallback: T, of: (file: WorkspacesFile) => T | undefined, write?: (value: T) => unknown): T =>
+    single(`workspaces.${key}`, fallback, (c) => (c.workspaces ? of(c.workspaces) : undefined), write)
+  const bytesOrNone = (bytes: number | null): unknown => (bytes === null ? null : writtenSize(bytes))
+  return {
+    root: one('root', root, (w) => w.root),
+    options: {
+      setup: one('setup', options.setup, (w) => w.setup),
+      copyOnWrite: one('copyOnWrite', options.copyOnWrite, (w) => w.copyOnWrite),
+      lfs: one('lfs', options.lfs, (w) => w.lfs),
+      submodules: one('submodules', options.submodules, (w) => w.submodules),
+      sparse: one('sparse', options.sparse, (w) => w.sparse),
+      carry: joined('workspaces.carry', (c) => c.workspaces?.carry),
+      ports: one('ports', options.ports, (w) => w.ports),
+      passEnv: joined('workspaces.passEnv', (c) => c.workspaces?.passEnv),
+    },
+    remote: one('remote', remote, (w) => w.remote),
+    remotePolicy: one('remotePolicy', remotePolicy, (w) => w.remotePolicy),
+    trusted: joined('workspaces.trusted', (c) => c.workspaces?.trusted),
+    limits: {
+      maxWorkspaces: one('maxWorkspaces', limits.maxWorkspaces, (w) => w.maxWorkspaces),
+      maxBytes: one('maxBytes', limits.maxBytes, (w) => w.maxBytes, bytesOrNone),
+      minFreeBytes: one('minFree', limits.minFreeBytes, (w) => w.minFree, writtenSize),
+      idleMs: one('idle', limits.idleMs, (w) => w.idle, writtenDuration),
+      rescueMs: one('keepRescues', limits.rescueMs, (w) => w.keepRescues, writtenDuration),
+    },
+  }
 }
 
 type Limits = ConfigSettings['limits']

@@ -25,6 +25,8 @@ import {
 } from 'valibot'
 import { messageOf } from '../core/errors.ts'
 import { minOutputBytes, parseDuration, parseSize } from '../core/limits.ts'
+import { featureModes } from '../core/workspace.ts'
+import { remotePolicies } from '../core/workspace-provider.ts'
 import { defaultSettings, supervisorUses } from './settings.ts'
 import { writtenDuration, writtenSize } from './written.ts'
 
@@ -134,7 +136,19 @@ const runtime = union(
 const runtimeNameAccepted = 'a name of letters, digits and . _ + -, beginning with a letter'
 const runtimeName = pipe(string(runtimeNameAccepted), regex(/^[A-Za-z][\w.+-]{0,63}$/, runtimeNameAccepted))
 
-const { limits, retention, digest, supervisor } = defaultSettings
+const absoluteAccepted = 'an absolute path'
+const absolutePath = pipe(string(absoluteAccepted), regex(/^\/[^\0]{0,4000}$/, absoluteAccepted))
+const insideAccepted = 'a path inside the repository, without .. and not beginning with a slash'
+const insidePath = pipe(string(insideAccepted), regex(/^(?!\/)(?!(?:.*\/)?\.\.(?:\/|$))[^\0]{1,4000}$/, insideAccepted))
+const sparseAccepted = '"inherit", "full", or a list of folders'
+const remoteAccepted = 'the name of a remote'
+const portsAccepted = 'a whole number from 0 to 100'
+
+function counted(accepted: string, least: number, most: number, facts: Facts) {
+  return optional(pipe(number(accepted), integer(accepted), minValue(least, accepted), maxValue(most, accepted), about(facts)))
+}
+
+const { limits, retention, digest, supervisor, workspaces } = defaultSettings
 
 export const configSchema = strictObject({
   $schema: optional(
@@ -245,6 +259,109 @@ export const configSchema = strictObject({
       default: writtenDuration(supervisor.idleMs),
       examples: ['10m'],
     }),
+  }),
+  workspaces: group('Working copies for agents: where they are and how they are made.', {
+    root: optional(
+      pipe(
+        absolutePath,
+        about({
+          description: "The folder of all workspaces; only in a person's file. Default: in the person's folder for state.",
+          examples: ['/data/workspaces'],
+        }),
+      ),
+    ),
+    setup: optional(
+      pipe(
+        nullable(pipe(string('a script for bash, or null'), minLength(1, 'a script for bash, or null'), withoutNul('a script for bash, or null'))),
+        about({
+          description: 'A script for bash that is run once in each new workspace, without credentials.',
+          default: workspaces.options.setup,
+          examples: ['npm ci'],
+        }),
+      ),
+    ),
+    copyOnWrite: optional(
+      pipe(
+        boolean('true or false'),
+        about({ description: 'Share what is not changed with a frozen copy, where the machine can.', default: workspaces.options.copyOnWrite }),
+      ),
+    ),
+    lfs: optional(
+      pipe(
+        picklist(featureModes.lfs, featureModes.lfs.join(', ')),
+        about({
+          description: 'Files in Git LFS. auto: their content where git-lfs is installed; pointers: never; pull: always.',
+          default: workspaces.options.lfs,
+        }),
+      ),
+    ),
+    submodules: optional(
+      pipe(
+        picklist(featureModes.submodules, featureModes.submodules.join(', ')),
+        about({ description: 'init-offline: from what this repository has; init: also from where they come.', default: workspaces.options.submodules }),
+      ),
+    ),
+    sparse: optional(
+      pipe(
+        union([picklist(['inherit', 'full'], sparseAccepted), array(insidePath, sparseAccepted)], sparseAccepted),
+        about({
+          description: 'Which folders are checked out. inherit: as in the source.',
+          default: workspaces.options.sparse,
+          examples: [['services/api', 'shared']],
+        }),
+      ),
+    ),
+    carry: list(insidePath, 'a list of paths inside the repository', {
+      description: 'Ignored files that are carried over from the main checkout, besides those that .worktreeinclude lists.',
+      examples: [['.env.test', 'node_modules']],
+    }),
+    ports: counted(portsAccepted, 0, 100, { description: 'How many ports are reserved for each workspace.', default: workspaces.options.ports }),
+    passEnv: list(variableName, 'a list of names of variables', {
+      description: 'What commands in a sandbox get from the environment of Holdfast. A project cannot name variables that look secret.',
+      examples: [['CI']],
+    }),
+    remote: optional(
+      pipe(
+        string(remoteAccepted),
+        regex(/^[A-Za-z0-9][\w./-]{0,200}$/, remoteAccepted),
+        about({ description: 'Where bases are fetched from. Default: origin, or the only one.', examples: ['upstream'] }),
+      ),
+    ),
+    remotePolicy: optional(
+      pipe(
+        picklist(remotePolicies, remotePolicies.join(', ')),
+        about({ description: 'Whether a base that cannot be fetched is taken from what is here.', default: workspaces.remotePolicy }),
+      ),
+    ),
+    trusted: list(absolutePath, 'a list of absolute paths', {
+      description: "Repositories of other users that may be used; only in a person's file.",
+    }),
+    maxWorkspaces: counted('a whole number from 1', 1, Number.MAX_SAFE_INTEGER, {
+      description: 'How many workspaces a repository may have. Default: any number.',
+    }),
+    maxBytes: size({ description: "What all workspaces together may take on disk; only in a person's file. Default: no limit.", examples: ['50GiB'] }, 1),
+    minFree: size(
+      {
+        description: "With less free space no workspace is made; only in a person's file.",
+        default: writtenSize(workspaces.limits.minFreeBytes),
+        examples: ['2GiB'],
+      },
+      0,
+    ),
+    idle: optional(
+      durationText('a duration like "14d" or "12h"', {
+        description: 'Not used for so long, a workspace is offered for release by workspace gc.',
+        default: writtenDuration(workspaces.limits.idleMs),
+        examples: ['7d'],
+      }),
+    ),
+    keepRescues: optional(
+      durationText('a duration like "30d" or "12h"', {
+        description: "How long saved work is kept at least; only in a person's file.",
+        default: writtenDuration(workspaces.limits.rescueMs),
+        examples: ['90d'],
+      }),
+    ),
   }),
   digest: group('The answer to a run.', {
     budget: size({ description: 'Most bytes of a digest, where the caller names none.', default: digest.budget, examples: [1000, 4096] }, 1, 1024 ** 2),

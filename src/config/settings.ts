@@ -1,4 +1,6 @@
 import { defaultDigestBudget, defaultLimits, type LimitSettings } from '../core/limits.ts'
+import type { WorkspaceOptions } from '../core/workspace.ts'
+import type { remotePolicies } from '../core/workspace-provider.ts'
 
 export const supervisorUses = ['auto', 'never'] as const
 
@@ -12,6 +14,25 @@ export interface ConfigSettings {
   readonly retention: { readonly maxAgeMs: number; readonly maxRuns: number; readonly maxBytes: number }
   readonly supervisor: { readonly use: (typeof supervisorUses)[number]; readonly idleMs: number }
   readonly digest: { readonly budget: number }
+  readonly workspaces: WorkspaceConfig
+}
+
+/** How workspaces are made and kept. */
+export interface WorkspaceConfig {
+  /** Absolute; null: in the person's folder for state. */
+  readonly root: string | null
+  readonly options: WorkspaceOptions
+  /** null: `origin`, or the only one. */
+  readonly remote: string | null
+  readonly remotePolicy: (typeof remotePolicies)[number]
+  readonly trusted: readonly string[]
+  readonly limits: {
+    readonly maxWorkspaces: number | null
+    readonly maxBytes: number | null
+    readonly minFreeBytes: number
+    readonly idleMs: number
+    readonly rescueMs: number
+  }
 }
 
 export const defaultSettings: ConfigSettings = {
@@ -22,6 +43,14 @@ export const defaultSettings: ConfigSettings = {
   retention: { maxAgeMs: 90 * 24 * 60 * 60_000, maxRuns: 50_000, maxBytes: 10 * 1024 ** 3 },
   supervisor: { use: 'auto', idleMs: 10 * 60_000 },
   digest: { budget: defaultDigestBudget },
+  workspaces: {
+    root: null,
+    options: { copyOnWrite: false, setup: null, lfs: 'auto', submodules: 'init-offline', sparse: 'inherit', carry: [], ports: 0, passEnv: [] },
+    remote: null,
+    remotePolicy: 'prefer-remote',
+    trusted: [],
+    limits: { maxWorkspaces: null, maxBytes: null, minFreeBytes: 256 * 1024 ** 2, idleMs: 14 * 86_400_000, rescueMs: 30 * 86_400_000 },
+  },
 }
 
 export interface LoadedConfig {

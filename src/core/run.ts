@@ -89,6 +89,8 @@ export interface RunRecord {
   readonly limits?: { readonly timeoutMs: number; readonly idleTimeoutMs: number | null } | undefined
   /** The pseudo-terminal that it ran on: the lines of its output are those of the text on it. Absent where there was none. */
   readonly pty?: { readonly rows: number; readonly columns: number } | undefined
+  /** The id of the workspace that it ran in; absent where that was none. */
+  readonly workspace?: string | undefined
 }
 
 /** Failing means: not a clean end with exit code 0, and not still running. */

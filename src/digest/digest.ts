@@ -27,13 +27,13 @@ export function digestLog(streams: readonly LogStream[], options: DigestOptions)
 /** What the head of a run's digest says. Its texts may come from anybody. */
 export type RunFacts = Pick<
   RunRecord,
-  'id' | 'state' | 'outcome' | 'durationMs' | 'cwd' | 'branch' | 'command' | 'purpose' | 'leftovers' | 'error' | 'warnings'
+  'id' | 'state' | 'outcome' | 'durationMs' | 'cwd' | 'branch' | 'workspace' | 'command' | 'purpose' | 'leftovers' | 'error' | 'warnings'
 > & {
   readonly limits: Pick<Limits, 'timeoutMs' | 'idleTimeoutMs'> | null
 }
 
 /**
- * One block about a run for a model, in at most `budget` bytes: outcome, duration, cwd and branch, run id; the command
+ * One block about a run for a model, in at most `budget` bytes: outcome, duration, cwd with branch and workspace, run id; the command
  * and its purpose; what else to know; then the digest of its output. The outcome comes first and, with the run id, is
  * the last to be cut.
  */
@@ -97,12 +97,16 @@ function endWords(outcome: Outcome, { limits, durationMs }: Pick<RunFacts, 'limi
 
 const saysDuration = (run: RunFacts): boolean => run.state === 'running' || run.state === 'failed' || run.outcome?.kind === 'timed_out'
 
-/** Outcome; duration; cwd (branch); run id. The place gives way first, from its beginning; then the words of the outcome, from their end. */
+/** Outcome; duration; cwd (branch, workspace); run id. The place gives way first, from its beginning; then the words of the outcome, from their end. */
 function firstLine(run: RunFacts, budget: number): string {
   const words = outcomeWords(run)
   const duration = run.durationMs === null || saysDuration(run) ? '' : `; ${formatDuration(run.durationMs)}`
   const id = `; run ${oneLine(run.id)}`
-  const branch = run.branch === null ? '' : ` (branch ${shorten(oneLine(run.branch), 80)})`
+  const tree = [
+    ...(run.branch === null ? [] : [`branch ${shorten(oneLine(run.branch), 80)}`]),
+    ...(run.workspace ? [`workspace ${shorten(oneLine(run.workspace), 16)}`] : []),
+  ]
+  const branch = tree.length === 0 ? '' : ` (${tree.join(', ')})`
   const cwd = oneLine(run.cwd)
   const outcome = shorten(words, Math.max(Math.floor(budget * 0.6), budget - byteLength(id) - byteLength(duration) - 100))
   const room = Math.min(240, Math.max(32, Math.floor(budget / 5)), budget - byteLength(outcome + duration + branch + id) - 2)

@@ -13,6 +13,7 @@ export const exec = operation({
     script: optional(text('A script to run instead of a program.')),
     runtime: optional(text('What runs the script: bash, node, python, or a name under "runtimes" in the configuration.', { default: 'bash' })),
     cwd: optional(text('Working directory, inside the workspace.', { default: 'the project root' })),
+    workspace: optional(text('Run it in this workspace: its id, branch, operator or folder.')),
     timeoutMs: optional(duration('End the command after this time.', { default: '10m, through MCP 2m' })),
     idleTimeoutMs: optional(duration('End the command after this time without output.', { default: 'off' })),
     graceMs: optional(duration('Time between the polite signal and the one that cannot be refused.', { default: '2s' })),
@@ -34,12 +35,13 @@ export const exec = operation({
   cli: {
     hidden: ['argv', 'script', 'env', 'passEnv', 'stdin', 'waitMs', 'detach', 'pty', 'interactive', 'ephemeral'],
     defaults: { cwd: 'the current folder', timeoutMs: '10m' },
-    values: { purpose: 'TEXT', runtime: 'NAME', cwd: 'DIR', budget: 'BYTES' },
+    values: { purpose: 'TEXT', runtime: 'NAME', cwd: 'DIR', workspace: 'NAME', budget: 'BYTES' },
     examples: [
       'holdfast exec -- npm test',
       "holdfast exec --timeout 30s -c 'make && ./run | tail -3'",
       'holdfast exec --detach --timeout 8h -- npm start',
       'holdfast exec --pty --interactive -- python3',
+      'holdfast exec --workspace feature/login -- npm test',
     ],
   },
   check(input) {

@@ -9,6 +9,7 @@ import {
   integer,
   maxValue,
   minValue,
+  nullable,
   number,
   picklist,
   pipe,
@@ -150,6 +151,18 @@ export function spelledChoice<const T extends readonly string[]>(about: string, 
 
 export function list(about: string, accepted: string) {
   return described(pipe(array(pipe(string(accepted), check(noNul, accepted)), accepted)), 'list', about, accepted)
+}
+
+/** Text, or null for none where there would be one otherwise. */
+export function textOrNone(about: string, extra: Extra = {}) {
+  const accepted = 'text without NUL, or null'
+  return described(nullable(pipe(string(accepted), check(noNul, accepted))), 'text', about, accepted, extra)
+}
+
+/** What is checked out of a repository. */
+export function folders(about: string, extra: Extra = {}) {
+  const accepted = 'inherit, full, or a list of folders'
+  return described(union([picklist(['inherit', 'full']), array(pipe(string(), check(noNul)))], accepted), 'list', about, accepted, extra)
 }
 
 export function map(about: string, accepted: string) {

@@ -15,8 +15,12 @@ import { show } from './show.ts'
 import { snapshot } from './snapshot.ts'
 import { stop } from './stop.ts'
 import { wait } from './wait.ts'
+import { workspaceDiff, workspaceList, workspaceShow, workspaceStatus } from './workspace-look.ts'
+import { workspaceOpen } from './workspace-open.ts'
+import { workspaceDeleteBranch, workspaceGc, workspaceRelease, workspaceSetup } from './workspace-release.ts'
+import { workspaceDrop, workspaceExport, workspaceRescues, workspaceRestore, workspaceShowRescue } from './workspace-rescues.ts'
 
-/** Every operation, in the order of help. */
+/** Every operation that is typed as a command, in the order of help. */
 export const operations: readonly Operation[] = [
   exec,
   wait,
@@ -34,9 +38,56 @@ export const operations: readonly Operation[] = [
   noteRemove,
   pin,
   unpin,
+  workspaceOpen,
+  workspaceList,
+  workspaceStatus,
+  workspaceShow,
+  workspaceDiff,
+  workspaceSetup,
+  workspaceRelease,
+  workspaceRescues,
+  workspaceRestore,
+  workspaceExport,
+  workspaceDrop,
+  workspaceGc,
+  workspaceDeleteBranch,
   gc,
   doctor,
   config,
 ]
 
-export { config, digest, doctor, exec, gc, input, noteAdd, noteList, noteRemove, output, pin, resume, runs, search, show, snapshot, stop, unpin, wait }
+export {
+  config,
+  digest,
+  doctor,
+  exec,
+  gc,
+  input,
+  noteAdd,
+  noteList,
+  noteRemove,
+  output,
+  pin,
+  resume,
+  runs,
+  search,
+  show,
+  snapshot,
+  stop,
+  unpin,
+  wait,
+  workspaceDeleteBranch,
+  workspaceDiff,
+  workspaceDrop,
+  workspaceExport,
+  workspaceGc,
+  workspaceList,
+  workspaceOpen,
+  workspaceRelease,
+  workspaceRescues,
+  workspaceRestore,
+  workspaceSetup,
+  workspaceShow,
+  workspaceShowRescue,
+  workspaceStatus,
+}

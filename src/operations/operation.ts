@@ -1,5 +1,5 @@
 import { type InferOutput, safeParse } from 'valibot'
-import type { App, ExecCall } from '../app/api.ts'
+import type { App, ExecCall, WorkspaceCall } from '../app/api.ts'
 import { closest } from '../core/closest.ts'
 import { failure, toHoldfastError } from '../core/errors.ts'
 import { type Field, fieldsOf, type InputSchema } from './fields.ts'
@@ -21,6 +21,9 @@ export interface CliShape {
   readonly examples: readonly string[]
 }
 
+/** What any operation may be asked to tell while it goes on. */
+export interface OperationCall extends ExecCall, WorkspaceCall {}
+
 export interface Refusal {
   readonly field: string
   readonly value: unknown
@@ -38,7 +41,7 @@ export interface Operation<Schema extends InputSchema = InputSchema, Output = un
   readonly cli: CliShape
   /** A rule between fields. */
   check?(input: InferOutput<Schema>): Refusal | undefined
-  run(app: App, input: InferOutput<Schema>, call: ExecCall): Promise<Output>
+  run(app: App, input: InferOutput<Schema>, call: OperationCall): Promise<Output>
 }
 
 /** Declares an operation. */
@@ -89,7 +92,7 @@ export function unknownField(op: Pick<Operation, 'name'>, given: string, known: 
 
 /** `note-add` as it is typed: `note add`. */
 export function commandOf(op: Pick<Operation, 'name'>): string {
-  return op.name.startsWith('note-') ? op.name.replace('-', ' ') : op.name
+  return /^(?:note|workspace|file)-/.test(op.name) ? op.name.replace('-', ' ') : op.name
 }
 
 /**
@@ -100,7 +103,7 @@ export async function invoke<Schema extends InputSchema, Output>(
   op: Operation<Schema, Output>,
   app: App,
   raw: Readonly<Record<string, unknown>>,
-  call: ExecCall = {},
+  call: OperationCall = {},
   naming: Naming = asDeclared,
 ): Promise<Output> {
   try {

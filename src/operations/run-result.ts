@@ -62,6 +62,7 @@ export const runResultSchema = strictObject({
   runtime: pipe(nullable(string()), description('What ran the script; null for a program with arguments.')),
   cwd: string(),
   branch: nullable(string()),
+  workspace: pipe(nullable(string()), description('The id of the workspace that it ran in; null where that was none.')),
   purpose: nullable(string()),
   startedAt: pipe(string(), said('ISO 8601, UTC.')),
   endedAt: nullable(string()),

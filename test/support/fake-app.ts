@@ -19,6 +19,7 @@ export function runResult(part: Partial<RunResult> = {}): RunResult {
     runtime: null,
     cwd: '/project',
     branch: null,
+    workspace: null,
     purpose: null,
     startedAt: '2026-01-01T00:00:00.000Z',
     endedAt: '2026-01-01T00:00:00.012Z',

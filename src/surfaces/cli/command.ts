@@ -1,12 +1,12 @@
-import type { App, ExecCall } from '../../app/api.ts'
-import type { Operation } from '../../operations/operation.ts'
+import type { App } from '../../app/api.ts'
+import type { Operation, OperationCall } from '../../operations/operation.ts'
 import { invoke } from '../../operations/operation.ts'
 import type { CliIo, Outlet, StopName } from './io.ts'
 import { cliNaming, type Option, optionsOf, positionalName } from './option.ts'
 import type { Parsed } from './parse.ts'
 import { type At, print } from './print.ts'
 
-export const groups = ['Run commands', 'Read what they printed', 'Carry on later', 'Look after it'] as const
+export const groups = ['Run commands', 'Read what they printed', 'Work in copies', 'Carry on later', 'Look after it'] as const
 
 /** One command of the command line. */
 export interface Command {
@@ -90,7 +90,7 @@ export async function perform<Output>(
   op: Operation<Operation['input'], Output>,
   invocation: Invocation,
   input: Readonly<Record<string, unknown>>,
-  call: ExecCall = {},
+  call: OperationCall = {},
   names: Readonly<Record<string, string>> = {},
 ): Promise<Output> {
   const app = await invocation.app()

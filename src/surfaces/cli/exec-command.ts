@@ -179,9 +179,15 @@ async function inputOf(invocation: Invocation, background: boolean): Promise<Rec
     ...(parsed.input.pty === true ? { pty: invocation.stdout.size ?? true } : {}),
     argv: parsed.argv,
     script,
-    cwd: resolve(io.cwd, (parsed.input.cwd as string | undefined) ?? '.'),
+    cwd: cwdOf(invocation),
     ...(typeof stdin === 'string' ? { stdin: await stdinOf(io, stdin, background) } : {}),
   }
+}
+
+/** A workspace has a top of its own to begin at, wherever the caller stands. */
+function cwdOf({ io, parsed }: Invocation): string | undefined {
+  const named = parsed.input.cwd as string | undefined
+  return parsed.input.workspace === undefined ? resolve(io.cwd, named ?? '.') : named
 }
 
 /** A file is read before anything starts, our own standard input as it comes: its end may be far away, or never come. */

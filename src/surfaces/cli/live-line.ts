@@ -12,6 +12,8 @@ const erase = '\r\u001b[K'
 /** One line on a terminal that says how a command is doing; it leaves nothing behind. */
 export interface LiveLine {
   onProgress(progress: RunProgress): void
+  /** Shows another text from now on. */
+  say(text: string): void
   /** Removes the line. Harmless when called twice. */
   close(): void
 }
@@ -34,6 +36,9 @@ export function openLiveLine(stderr: Outlet, ownText?: string): LiveLine {
     onProgress(progress) {
       bytes = progress.bytes
       text = progress.text.slice(-keptChars)
+    },
+    say(next) {
+      text = next
     },
     close() {
       clearInterval(timer)

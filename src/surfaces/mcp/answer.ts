@@ -1,9 +1,11 @@
-import type { InputResult, OutputResult, RunResult, RunsResult, SearchResult, SnapshotResult } from '../../app/api.ts'
+import type { InputResult, OutputResult, RestoredRescue, RunResult, RunsResult, SearchResult, SnapshotResult } from '../../app/api.ts'
 import type { HoldfastError } from '../../core/errors.ts'
 import { formatDuration } from '../../core/limits.ts'
 import { isFailing } from '../../core/run.ts'
 import type { Note } from '../../core/store.ts'
-import { clampLine, oneLine, plural } from '../../core/text.ts'
+import { clampLine, headBytes, oneLine, plural } from '../../core/text.ts'
+import type { Rescue } from '../../core/workspace.ts'
+import type { OpenedWorkspace, ReleasedWorkspace, WorkspaceDiff, WorkspaceSummary } from '../../core/workspace-provider.ts'
 
 /** A result as a tool gives it back: text for the model, and the value that every other surface gives, unchanged. */
 export interface Answer {
@@ -32,6 +34,13 @@ const readable: Readonly<Record<string, (value: never) => Answer>> = {
   resume: (value: SnapshotResult) => answer(value, [value.text.trimEnd(), ...warned(value)].join('\n')),
   'note-add': (note: Note) => answer(note, `saved: ${noteText(note)}`),
   'note-list': (value: { notes: readonly Note[] }) => answer(value, value.notes.map(noteText).join('\n') || 'no notes'),
+  'workspace-open': (value: OpenedWorkspace) => answer(value, openedText(value)),
+  'workspace-list': (value: readonly WorkspaceSummary[]) => answer({ workspaces: value }, value.map(summaryText).join('\n') || 'no workspaces'),
+  'workspace-status': (value: WorkspaceSummary) => answer(value, [summaryText(value), ...value.running.map(runningText), ...warned(value)].join('\n')),
+  'workspace-diff': (value: WorkspaceDiff) => answer(value, diffText(value)),
+  'workspace-release': (value: ReleasedWorkspace) => answer(value, releasedText(value)),
+  'workspace-rescues': (value: readonly Rescue[]) => answer({ rescues: value }, value.map(rescueText).join('\n') || 'no rescues'),
+  'workspace-restore': (value: RestoredRescue) => answer(value, `restored ${value.rescue} into workspace ${value.id}: ${value.path}`),
   'note-remove': (value: { removed: string }) => answer(value, `removed: ${oneLine(value.removed)}`),
 }
 
@@ -90,3 +99,48 @@ function endOf({ state, outcome }: RunsResult['runs'][number]): string {
 }
 
 const noteText = ({ id, category, confidence, text }: Note): string => `${id} [${category}, ${confidence}] ${oneLine(text)}`
+
+const nameOf = ({ branch, operator }: { branch: string | null; operator: string | null }): string =>
+  oneLine(branch === null ? `sandbox of ${operator}` : `branch ${branch}`)
+
+function openedText(value: OpenedWorkspace): string {
+  const { id, path, base, created, actions } = value
+  const failed = actions.filter(({ status }) => status !== 'done').map(({ name, detail }) => `${name}: ${oneLine(detail)}`)
+  const behind = base.behind ? `, ${base.behind} behind` : ''
+  const unfetched = base.remoteError === null ? [] : [`not fetched: ${clampLine(oneLine(base.remoteError), longestLine)}`]
+  return [
+    `workspace ${id} (${nameOf(value)})${created ? '' : ', was there'}: ${path}`,
+    `base ${oneLine(base.ref)} at ${base.sha.slice(0, 12)} (${base.source}${behind})`,
+    ...unfetched,
+    ...failed,
+    ...warned(value),
+    `exec takes workspace ${JSON.stringify(id)}`,
+  ].join('\n')
+}
+
+function summaryText(value: WorkspaceSummary): string {
+  const { id, state, dirty, running, operation } = value
+  const changes = dirty ? `, ${dirty.staged} staged, ${dirty.changed} changed, ${dirty.untracked} new, ${dirty.conflicted} in conflict` : ''
+  const distance = value.ahead === null && value.behind === null ? '' : `, ahead ${value.ahead ?? '?'}, behind ${value.behind ?? '?'}`
+  const runs = running.length > 0 ? `, ${plural(running.length, 'command')} running` : ''
+  return `${id} ${nameOf(value)}: ${operation ?? state}${changes}${distance}${runs}; ${oneLine(value.path)}`
+}
+
+const runningText = ({ run, command }: WorkspaceSummary['running'][number]): string => `running ${run}: ${clampLine(oneLine(command), longestLine)}`
+
+const maxPatchBytes = 32 * 1024
+
+function diffText({ patch, truncated, files, from }: WorkspaceDiff): string {
+  if (files.length === 0) return `nothing differs from ${from.slice(0, 12)}`
+  const shown = headBytes(patch, maxPatchBytes)
+  return truncated || shown.length < patch.length ? `${shown}\n[cut; ${plural(files.length, 'file')} in all]` : shown
+}
+
+function releasedText({ id, released, rescue, branch, stopped, ...value }: ReleasedWorkspace): string {
+  if (!released) return 'there was nothing to release'
+  const saved = rescue === null ? [] : [`saved as ${rescue}`]
+  const ended = stopped.length === 0 ? [] : [`stopped ${stopped.join(', ')}`]
+  return [`released ${id}${branch === null ? '' : `; branch ${branch} stays`}`, ...saved, ...ended, ...warned(value)].join('\n')
+}
+
+const rescueText = ({ id, savedAt, branch, holds }: Rescue): string => `${id} ${savedAt} ${branch ?? 'no branch'}: ${oneLine(holds.join(', '))}`

@@ -60,7 +60,7 @@ describe('the server', () => {
   it('lists its tools without opening the app', async () => {
     const { client, events } = await world()
     const { tools } = await client.listTools()
-    expect(tools.map(({ name }) => name)).toEqual(['exec', 'wait', 'stop', 'input', 'output', 'search', 'runs', 'resume', 'note'])
+    expect(tools.map(({ name }) => name)).toEqual(['exec', 'wait', 'stop', 'input', 'output', 'search', 'runs', 'resume', 'note', 'workspace'])
     expect(client.getServerVersion()).toMatchObject({ name: 'holdfast', version: '9.9.9' })
     expect(events).toEqual([])
   })
@@ -275,8 +275,10 @@ describe('the other tools', () => {
   })
 
   it('runs gives one line for each run', async () => {
-    const { id, state, outcome, durationMs, command, runtime, cwd, branch, startedAt, pinned } = runResult(ended({ kind: 'timed_out', limit: 'wall' }))
-    const run = { id, state, outcome, durationMs, command, runtime, purpose: 'why', cwd, branch, startedAt, pinned, failing: true, outputBytes: 5 }
+    const { id, state, outcome, durationMs, command, runtime, cwd, branch, workspace, startedAt, pinned } = runResult(
+      ended({ kind: 'timed_out', limit: 'wall' }),
+    )
+    const run = { id, state, outcome, durationMs, command, runtime, purpose: 'why', cwd, branch, workspace, startedAt, pinned, failing: true, outputBytes: 5 }
     const { client } = await world({ runs: () => Promise.resolve({ runs: [run], total: 1_234, warnings: [] }) })
     expect(textOf(await client.callTool({ name: 'runs' }))).toBe('r1 timed out, 12 ms: true (why)\n1 run shown of 1234')
   })

@@ -1,7 +1,26 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
 import { failure } from '../../core/errors.ts'
 import { mcpTimeoutMs } from '../../core/limits.ts'
-import { exec, input, noteAdd, noteList, noteRemove, output, resume, runs, search, stop, wait } from '../../operations/index.ts'
+import {
+  exec,
+  input,
+  noteAdd,
+  noteList,
+  noteRemove,
+  output,
+  resume,
+  runs,
+  search,
+  stop,
+  wait,
+  workspaceDiff,
+  workspaceList,
+  workspaceOpen,
+  workspaceRelease,
+  workspaceRescues,
+  workspaceRestore,
+  workspaceStatus,
+} from '../../operations/index.ts'
 import { inputJsonSchema } from '../../operations/input-json-schema.ts'
 import { fromWire, wireNameOf } from '../../operations/names.ts'
 import type { Operation } from '../../operations/operation.ts'
@@ -16,7 +35,7 @@ interface ToolShape {
   readonly fields?: Readonly<Record<string, string>>
   /** Values of fields that are left out. */
   readonly defaults?: Readonly<Record<string, unknown>>
-  /** Fields that are not for a model. */
+  /** Fields that a model is not told of, since it hardly needs them; whoever knows them may give them. */
   readonly hidden?: readonly string[]
   readonly readOnly?: boolean
 }
@@ -25,34 +44,33 @@ const shapes: readonly ToolShape[] = [
   {
     operation: exec,
     description:
-      'Run a shell script, or a program, in the project. All output is kept; the answer is a digest: how it ended, sizes, the lines that matter. ' +
+      'Run a shell script or a program. All output is kept; the answer is a digest: how it ended, the lines that matter. ' +
       `Ended after timeout_ms (default ${mcpTimeoutMs}); still running after wait_ms (default ${answerWithinMs}) it goes on: see wait.`,
     fields: {
-      script: 'Script to run; or give argv.',
-      argv: 'Program and arguments, without a shell.',
-      runtime: 'bash (default), node, python or a configured name.',
-      cwd: 'Directory inside the project; default its root.',
+      script: 'Or give argv.',
+      argv: 'Program and arguments, no shell.',
+      runtime: 'bash (default), node, python, or configured.',
+      cwd: 'Inside the project; default its root.',
+      workspace: 'Run it in there.',
       timeoutMs: 'Milliseconds until it is ended.',
-      idleTimeoutMs: 'Milliseconds without output until it is ended; default off.',
-      graceMs: 'Milliseconds from SIGTERM to SIGKILL; default 2000.',
-      maxOutputBytes: 'Bytes kept of each stream; default 67108864.',
-      purpose: 'Why; found by runs and search.',
-      env: 'Variables for the command.',
-      passEnv: 'Variables of the server to pass on.',
-      stdin: 'Text that it reads; default none.',
-      leftovers: 'Processes it leaves behind.',
+      idleTimeoutMs: 'Milliseconds without output until then.',
+      purpose: 'Why; found by search.',
+      env: '',
+      passEnv: 'Names in the server to pass on.',
+      stdin: 'What it reads.',
+      leftovers: 'Processes left behind.',
       waitMs: 'Milliseconds until the answer.',
-      detach: 'Run in the background; answer at once.',
-      pty: 'Give it a terminal; output is what stands on the screen.',
-      interactive: 'Keep its stdin open for input.',
+      detach: 'Answer at once; it runs on.',
+      pty: 'On a terminal; output is its screen.',
+      interactive: 'Keep stdin open for input.',
       budget: 'Bytes of the digest; default 2048.',
     },
-    hidden: ['ephemeral'],
+    hidden: ['ephemeral', 'graceMs', 'maxOutputBytes'],
     defaults: { waitMs: answerWithinMs },
   },
   {
     operation: wait,
-    description: 'Wait until a run ends; same answer as exec. Still running after wait_ms: the output so far; the run goes on.',
+    description: 'Wait until a run ends; same answer as exec. After wait_ms: the output so far; the run goes on.',
     fields: { run: 'Run id, or last.', waitMs: `Milliseconds; default ${answerWithinMs}.`, budget: 'Bytes of the digest.' },
     defaults: { waitMs: answerWithinMs },
     readOnly: true,
@@ -60,31 +78,30 @@ const shapes: readonly ToolShape[] = [
   {
     operation: stop,
     description: 'End a run with all its processes. Its output is kept.',
-    fields: { run: 'Run id, or last.', signal: 'First signal; default SIGTERM. SIGKILL follows after the grace time.' },
+    fields: { run: 'Run id, or last.', signal: 'Default SIGTERM; SIGKILL follows.' },
   },
   {
     operation: input,
-    description: 'Write to the stdin of a running interactive command; see what it does with output or wait.',
+    description: 'Write to the stdin of an interactive run; see output or wait.',
     hidden: ['size'],
-    fields: { run: 'Run id, or last.', text: 'What to write; nothing is added.', enter: 'Add a line feed.', end: 'Then end its stdin.' },
+    fields: { run: 'Run id, or last.', text: 'Nothing is added.', enter: 'Add a line feed.', end: 'Then end its stdin.' },
   },
   {
     operation: output,
     description: 'Read what a run printed: all, a range of lines or bytes, or the lines that match.',
     fields: {
-      run: 'Run id, last, or a ref from search (run:120): that line and 10 around it.',
+      run: 'Run id, last, or a ref from search: lines around it.',
       stream: 'Default all.',
       lines: '120, 100-150, 100-, or -20 (last 20).',
       bytes: '0-1023, 4096-, or -512 (last 512).',
-      grep: 'Regular expression for lines.',
+      grep: 'Regular expression.',
       maxBytes: 'Bytes of the answer; default 32768.',
     },
     readOnly: true,
   },
   {
     operation: search,
-    description:
-      'Find text in output, commands and purposes of all runs. Lines with all words come first, else lines with some; "quoted words" stand together. Hits have refs for output.',
+    description: 'Find text in output, commands and purposes of all runs; "quoted words" stand together. Hits have refs for output.',
     fields: {
       query: 'Any text.',
       regex: 'Query is a regular expression.',
@@ -97,7 +114,8 @@ const shapes: readonly ToolShape[] = [
   {
     operation: runs,
     description: 'List runs, newest first.',
-    fields: { query: 'Text in id, command or purpose.', failing: 'Only failed runs.', runtime: 'Only scripts of it.', limit: 'Most runs; default 20.' },
+    hidden: ['runtime'],
+    fields: { query: 'Text in id, command or purpose.', failing: 'Only failed runs.', limit: 'Most runs; default 20.' },
     readOnly: true,
   },
   {
@@ -107,26 +125,66 @@ const shapes: readonly ToolShape[] = [
   },
 ]
 
-const noteActions = { add: noteAdd, list: noteList, remove: noteRemove } as const
-const noteActionNames = Object.keys(noteActions)
+/** Several operations in one tool, since each tool costs a model some context. */
+interface ActionTool {
+  readonly name: string
+  readonly description: string
+  readonly actions: Readonly<Record<string, Operation>>
+  /** What is said of each field that there is to a model, whichever actions take it. */
+  readonly fields: Readonly<Record<string, string>>
+  /** Where no action is named. */
+  usualAction?(args: Readonly<Record<string, unknown>>): string | undefined
+}
 
-/** Three operations in one tool, since each tool costs a model some context. */
-function noteTool(): Tool {
-  const describe = { describe: (field: { name: string }) => noteFields[field.name] ?? '', nameOf: wireNameOf }
-  const { properties } = inputJsonSchema(noteAdd.input, describe)
-  return {
+const actionTools: readonly ActionTool[] = [
+  {
     name: 'note',
     description: 'Durable facts about the project; they stand in every context snapshot.',
+    actions: { add: noteAdd, list: noteList, remove: noteRemove },
+    fields: { text: 'add: the fact, one line.', category: '', confidence: '0 to 1.', note: 'remove: id of the note.' },
+    // Text without an action can only be a fact to keep.
+    usualAction: (args) => (args.text === undefined ? undefined : 'add'),
+  },
+  {
+    name: 'workspace',
+    description: 'Working copies of the repository, one for each branch. Release saves what is nowhere else as a rescue.',
+    actions: {
+      open: workspaceOpen,
+      list: workspaceList,
+      status: workspaceStatus,
+      diff: workspaceDiff,
+      release: workspaceRelease,
+      rescues: workspaceRescues,
+      restore: workspaceRestore,
+    },
+    fields: {
+      branch: 'open: made if new.',
+      base: 'open: where it begins.',
+      operator: 'open: a sandbox.',
+      workspace: 'Id, branch or operator.',
+      mode: '',
+      stop: 'release: end commands.',
+      rescue: 'restore.',
+    },
+  },
+]
+
+function toolOf({ name, description, actions, fields }: ActionTool): Tool {
+  const options = { only: Object.keys(fields), describe: (field: { name: string }) => fields[field.name] ?? '', nameOf: wireNameOf }
+  const all = Object.assign({}, ...Object.values(actions).map(({ input }) => inputJsonSchema(input, options).properties))
+  const names = Object.keys(actions)
+  const action = { type: 'string', enum: names }
+  return {
+    name,
+    description,
     inputSchema: {
       type: 'object',
-      properties: { action: { type: 'string', enum: noteActionNames }, ...properties, ...inputJsonSchema(noteRemove.input, describe).properties },
+      properties: { action, ...Object.fromEntries(Object.keys(fields).map((field) => [field, all[field]])) },
       required: ['action'],
       additionalProperties: false,
     },
   }
 }
-
-const noteFields: Readonly<Record<string, string>> = { text: 'add: the fact, one line.', confidence: '0 to 1.', note: 'remove: id of the note.' }
 
 /** The tools as a client lists them. */
 export function listTools(): Tool[] {
@@ -136,7 +194,7 @@ export function listTools(): Tool[] {
     inputSchema: inputJsonSchema(operation.input, { hidden, nameOf: wireNameOf, describe: (field) => fields?.[field.name] ?? field.description }),
     ...(readOnly ? { annotations: { readOnlyHint: true } } : {}),
   }))
-  return [...derived, noteTool()].map(withoutEmptyDescriptions)
+  return [...derived, ...actionTools.map(toolOf)].map(withoutEmptyDescriptions)
 }
 
 function withoutEmptyDescriptions(tool: Tool): Tool {
@@ -144,26 +202,30 @@ function withoutEmptyDescriptions(tool: Tool): Tool {
     const { description, ...shape } = schema as { description?: string }
     return [name, description ? schema : shape]
   })
-  return { ...tool, inputSchema: { ...tool.inputSchema, properties: Object.fromEntries(properties) } }
+  // That no other field is taken is said to whoever sends one, with the name that was meant.
+  const { additionalProperties: _, ...inputSchema } = tool.inputSchema
+  return { ...tool, inputSchema: { ...inputSchema, properties: Object.fromEntries(properties) } }
 }
 
 /** What a call of a tool asks for, its defaults filled in. The input is unchecked. Throws `invalid` for an unknown tool or action. */
 export function readCall(tool: string, args: Readonly<Record<string, unknown>>): { operation: Operation; input: Record<string, unknown> } {
-  if (tool === 'note') return readNoteCall(args)
+  const several = actionTools.find(({ name }) => name === tool)
+  if (several) return readActionCall(several, args)
   const shape = shapes.find(({ operation }) => operation.name === tool)
-  if (!shape) throw failure('invalid', { field: 'tool', value: tool, accepted: [...shapes.map(({ operation }) => operation.name), 'note'].join(', ') })
+  if (!shape) {
+    const known = [...shapes.map(({ operation }) => operation.name), ...actionTools.map(({ name }) => name)]
+    throw failure('invalid', { field: 'tool', value: tool, accepted: known.join(', ') })
+  }
   const { operation, defaults } = shape
   const given = fromWire(operation, operation.name === 'exec' ? withUsualName(args) : args)
   // Who lets a command go does not wait for it unless that is said.
   return { operation, input: { ...defaults, ...(given.detach === true ? { waitMs: 0 } : {}), ...given } }
 }
 
-function readNoteCall(args: Readonly<Record<string, unknown>>) {
-  // Text without an action can only be a fact to keep.
-  const { action = args.text === undefined ? undefined : 'add', ...rest } = args
-  const known = typeof action === 'string' && Object.hasOwn(noteActions, action)
-  if (!known) throw failure('invalid', { field: 'action', value: action, accepted: noteActionNames.join(', ') })
-  const operation: Operation = noteActions[action as keyof typeof noteActions]
+function readActionCall({ actions, usualAction }: ActionTool, args: Readonly<Record<string, unknown>>) {
+  const { action = usualAction?.(args), ...rest } = args
+  const operation = typeof action === 'string' && Object.hasOwn(actions, action) ? actions[action] : undefined
+  if (!operation) throw failure('invalid', { field: 'action', value: action, accepted: Object.keys(actions).join(', ') })
   return { operation, input: fromWire(operation, rest) }
 }
 

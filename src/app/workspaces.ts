@@ -1,0 +1,63 @@
+import { resolve } from 'node:path'
+import type { ProviderCall } from '../core/workspace-provider.ts'
+import { createGit } from '../git/git.ts'
+import type { WorkspaceContext } from '../workspaces/context.ts'
+import { findWorkspace } from '../workspaces/find.ts'
+import { listWorkspaces, summaryOf } from '../workspaces/list.ts'
+import { openWorkspace } from '../workspaces/open.ts'
+import type { App, WorkspaceCall } from './api.ts'
+import type { AppContext } from './context.ts'
+import { newRunId } from './run-id.ts'
+import { createWorkspaceCommands, type RunUseCases } from './workspace-commands.ts'
+
+/** What the app does with workspaces; loaded when it is asked for one. */
+export interface WorkspaceUseCases
+  extends Pick<
+    App,
+    | 'openWorkspace'
+    | 'releaseWorkspace'
+    | 'listWorkspaces'
+    | 'showWorkspace'
+    | 'workspaceStatus'
+    | 'diffWorkspace'
+    | 'setupWorkspace'
+    | 'listRescues'
+    | 'showRescue'
+    | 'restoreRescue'
+    | 'exportRescue'
+    | 'dropRescues'
+    | 'collectWorkspaces'
+    | 'deleteBranch'
+  > {
+  /** What the room of workspaces works with, for the repository that holds a folder. */
+  contextFor(repo: string | undefined): Promise<WorkspaceContext>
+}
+
+export function createWorkspaces(context: AppContext, runs: RunUseCases): WorkspaceUseCases {
+  const commands = createWorkspaceCommands(context, runs)
+  let tools: ReturnType<AppContext['workspaces']['openTools']> | undefined
+
+  async function contextFor(repo: string | undefined): Promise<WorkspaceContext> {
+    tools ??= context.workspaces.openTools()
+    const { base, ownEnv, machine, now } = context
+    const [{ runProgram, lock }, settings] = await Promise.all([tools, context.workspaces.settingsOf(resolve(base, repo ?? '.'))])
+    const git = createGit({ runProgram, ownEnv })
+    return { git, runProgram, ownEnv, root: context.workspaces.root(), base, settings, lock, machine, commands, now, newName: newRunId }
+  }
+
+  return {
+    contextFor,
+    async openWorkspace(input, call = {}) {
+      return openWorkspace(await contextFor(input.repo), input, callOf(call))
+    },
+    async listWorkspaces(input) {
+      return listWorkspaces(await contextFor(input.repo), input)
+    },
+    async workspaceStatus({ workspace, repo }) {
+      const room = await contextFor(repo)
+      return summaryOf(room, await findWorkspace(room, workspace, repo), { status: true, bytes: true })
+    },
+  } as WorkspaceUseCases
+}
+
+const callOf = ({ signal, onStep }: WorkspaceCall): ProviderCall => ({ signal, onProgress: onStep })
