@@ -87,7 +87,7 @@ export interface WorkspaceCall extends Call {
 }
 
 export interface WorkspaceReference {
-  /** Id, branch, operator or folder. */
+  /** Id, branch or folder, or `operator:NAME`. */
   readonly workspace: string
   /** A folder inside its repository; default: where Holdfast works, then all repositories of this user. */
   readonly repo?: string | undefined
@@ -173,7 +173,7 @@ export interface ExecInput {
   readonly runtime?: string | undefined
   /** Relative to the root, or absolute inside it. Default: the root. */
   readonly cwd?: string | undefined
-  /** Where it runs: the id, the branch, the operator or the folder of a workspace. `cwd` then is inside of that; default: its top. */
+  /** Where it runs: the id, the branch or the folder of a workspace, or `operator:NAME`. `cwd` then is inside of that; default: its top. */
   readonly workspace?: string | undefined
   readonly timeoutMs?: number | undefined
   readonly idleTimeoutMs?: number | undefined

@@ -13,7 +13,7 @@ export const exec = operation({
     script: optional(text('A script to run instead of a program.')),
     runtime: optional(text('What runs the script: bash, node, python, or a name under "runtimes" in the configuration.', { default: 'bash' })),
     cwd: optional(text('Working directory, inside the workspace.', { default: 'the project root' })),
-    workspace: optional(text('Run it in this workspace: its id, branch, operator or folder.')),
+    workspace: optional(text('Run it in this workspace: its id, branch or folder, or operator:NAME.')),
     timeoutMs: optional(duration('End the command after this time.', { default: '10m, through MCP 2m' })),
     idleTimeoutMs: optional(duration('End the command after this time without output.', { default: 'off' })),
     graceMs: optional(duration('Time between the polite signal and the one that cannot be refused.', { default: '2s' })),

@@ -3,10 +3,10 @@ import { text } from './fields.ts'
 
 /** The fields that name a workspace, a rescue and a repository, the same in every operation. */
 
-export const workspaceAccepted = 'the id, branch, operator or folder of a workspace'
+export const workspaceAccepted = 'the id, branch or folder of a workspace, or operator:NAME'
 
 export function workspaceField() {
-  return text('The workspace: its id, branch, operator or folder.', { accepted: workspaceAccepted })
+  return text('The workspace: its id, branch or folder, or operator:NAME.', { accepted: workspaceAccepted })
 }
 
 export function rescueField() {

@@ -40,7 +40,7 @@ export function presentOpened(opened: OpenedWorkspace, at: At): string {
 const shellWord = (word: string): string => (/^[\w./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
 const actionLines = (actions: readonly WorkspaceAction[], at: At): string[] =>
-  actions.map(({ name, status, detail }) => hanging(`  ${padded(status, 7)}  ${name}: `, oneLine(detail), at.columns))
+  actions.map(({ name, status, detail }) => hanging('  ', `${name}${status === 'done' ? '' : ` (${status})`}: ${oneLine(detail)}`, at.columns))
 
 function baseWords({ source, ref, sha, behind }: WorkspaceBase): string {
   const from = { remote: 'fetched now', local: 'as it is here', existing: 'the branch was there' }[source]

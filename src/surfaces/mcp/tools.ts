@@ -161,7 +161,7 @@ const actionTools: readonly ActionTool[] = [
       branch: 'open: made if new.',
       base: 'open: where it begins.',
       operator: 'open: a sandbox.',
-      workspace: 'Id, branch or operator.',
+      workspace: 'Id, branch, operator:NAME.',
       mode: '',
       stop: 'release: end commands.',
       rescue: 'restore.',
