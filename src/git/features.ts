@@ -1,13 +1,49 @@
-import type { WorkspaceAction, WorkspaceOptions } from '../core/workspace.ts'
+import { gitFailure } from './git.ts'
+import type { GitPlace, GitRepository } from './open.ts'
+import { readText } from './repository.ts'
 
-/** What a tree is to be made with, so that nothing of the repository stands in the way of its checkout. */
-export interface CheckoutPlan {
-  /** Settings for the call that makes the tree, as `name=value`. */
-  readonly config: readonly string[]
-  /** Whether the tree is to be made without files: `finishCheckout` writes them. */
-  readonly noCheckout: boolean
-  /** What was decided before, for the answer. */
-  readonly actions: readonly WorkspaceAction[]
+/** What a repository uses of git that a plain checkout does not do by itself. */
+
+/** What is configured, by name: section and last part in small letters, as git writes it. Of several values the last. */
+export type Settings = ReadonlyMap<string, string>
+
+export async function readSettings(place: GitPlace): Promise<Settings> {
+  const { stdout } = await place.require('reading the configuration', ['config', '--list', '-z'], { reads: true })
+  return new Map(
+    stdout
+      .split('\0')
+      .filter(Boolean)
+      .map((entry) => {
+        const [name = '', ...value] = entry.split('\n')
+        // A name alone means yes.
+        return [name, value.length === 0 ? 'true' : value.join('\n')]
+      }),
+  )
 }
 
-export type CheckoutOptions = Pick<WorkspaceOptions, 'lfs' | 'submodules' | 'sparse'>
+export const isOn = (settings: Settings, name: string): boolean => /^(?:true|yes|on|[1-9]\d*)$/i.test(settings.get(name) ?? '')
+
+/** The remote that has what a partial clone lacks; undefined where the repository is whole. */
+export function promisorOf(settings: Settings): string | undefined {
+  for (const name of settings.keys()) {
+    const remote = /^remote\.(.+)\.promisor$/s.exec(name)?.[1]
+    if (remote !== undefined && isOn(settings, name)) return remote
+  }
+  return settings.get('extensions.partialclone')
+}
+
+/** Its history ends before the first commit. */
+export const isShallow = (repository: Pick<GitRepository, 'commonDir'>): boolean => readText(`${repository.commonDir}/shallow`, 1) !== undefined
+
+const maxAttributesBytes = 256 * 1024
+
+/** The names of the filters that the files of a commit may have: its attributes and those of the repository name them. */
+export async function listFilters(repository: GitRepository, sha: string): Promise<ReadonlySet<string>> {
+  // Written out, so that no setting of the repository changes how it is printed.
+  const how = ['-h', '--fixed-strings', '--no-color', '--no-line-number', '--no-column', '--no-textconv', '--text']
+  const found = await repository.run(['grep', ...how, '-e', 'filter=', sha, '--', ':(top,glob)**/.gitattributes'], { reads: true })
+  if (found.exitCode > 1) throw gitFailure('looking for the filters of files', found)
+  const own = readText(`${repository.commonDir}/info/attributes`, maxAttributesBytes) ?? ''
+  const lines = `${found.stdout}\n${own}`.split('\n').filter((line) => !/^\s*#/.test(line))
+  return new Set(lines.flatMap((line) => Array.from(line.matchAll(/\sfilter=(\S+)/g), ([, name]) => name as string)))
+}
