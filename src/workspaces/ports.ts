@@ -37,6 +37,7 @@ const portsFolder = (root: string): string => join(root, '.ports')
 export async function reservePorts(
   context: WorkspaceContext,
   { id, count, commonDir }: { readonly id: string; readonly count: number; readonly commonDir?: string | undefined },
+  range: { readonly first: number; readonly count: number } = portRange,
 ): Promise<readonly number[]> {
   if (count <= 0) return []
   return locked(context, async () => {
@@ -44,16 +45,16 @@ export async function reservePorts(
     const own = all.filter((reservation) => reservation?.id === id).map((reservation) => reservation.port)
     if (own.length >= count) return own.slice(0, count)
     const taken = new Set(dropOrphans(context, all).map((reservation) => reservation.port))
-    const start = createHash('sha256').update(id).digest().readUInt32BE(0) % portRange.count
+    const start = createHash('sha256').update(id).digest().readUInt32BE(0) % range.count
     const added: number[] = []
-    for (let step = 0; step < portRange.count && own.length + added.length < count; step++) {
-      const port = portRange.first + ((start + step) % portRange.count)
+    for (let step = 0; step < range.count && own.length + added.length < count; step++) {
+      const port = range.first + ((start + step) % range.count)
       if (taken.has(port) || !(await isFree(port))) continue
       if (claim(context, { port, id, commonDir: commonDir ?? null, holder: context.machine.self })) added.push(port)
     }
     if (own.length + added.length === count) return [...own, ...added]
     for (const port of added) rmSync(fileOf(context.root, port), { force: true })
-    throw failure('quota', { what: 'the number of reserved ports', limit: portRange.count, used: taken.size })
+    throw failure('quota', { what: 'the number of reserved ports', limit: range.count, used: taken.size })
   })
 }
 
