@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { failure } from '../core/errors.ts'
 import type { GitRepository } from '../git/open.ts'
 import { readText } from '../git/repository.ts'
 import type { WorkspaceContext } from './context.ts'
@@ -36,7 +37,7 @@ const wholeCheckout = [
 /** The frozen checkout of a commit, made where it is not there. Refs and trees of the repository are left alone. With the lock of the store. */
 export async function requireBase(
   context: FrozenBaseContext,
-  repo: Pick<GitRepository, 'commonDir' | 'require'>,
+  repo: Pick<GitRepository, 'commonDir' | 'run'>,
   store: FrozenStore,
   { sha, config, signal }: FrozenBaseRequest,
 ): Promise<FrozenBase> {
@@ -46,13 +47,14 @@ export async function requireBase(
     baseKey(repo.commonDir, sha, config),
     async (making) => {
       const { tree, index } = inside(making)
-      await repo.require(`checking out ${sha}`, ['read-tree', '-m', '-u', sha], {
+      const { exitCode, stderr } = await repo.run(['read-tree', '-m', '-u', sha], {
         workTree: tree,
         indexFile: index,
         config: [...config, ...wholeCheckout],
         timeoutMs: freezeTimeoutMs,
         signal,
       })
+      if (exitCode !== 0) throw failure('copy_on_write_unavailable', { why: `its files cannot be checked out (${stderr.trim().split('\n').at(-1)})` })
     },
     signal,
   )

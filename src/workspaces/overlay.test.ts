@@ -105,6 +105,40 @@ async function endMount(world: GitWorld, path: string): Promise<void> {
   expect(outcome.exitCode).toBe(0)
 }
 
+/**
+ * Does something in a context whose process is killed when so many of its programs have ended: nobody hears of the end of the last one,
+ * nothing more is done, and the system takes back the locks. Resolves to that program; undefined where all was done before.
+ */
+async function killedAfter(world: GitWorld, programs: number, action: (context: WorkspaceContext) => Promise<void>): Promise<string | undefined> {
+  const held: (() => void)[] = []
+  let left = programs
+  let kill = (_: string): void => {}
+  const killed = new Promise<string>((resolve) => {
+    kill = resolve
+  })
+  const never = new Promise<never>(() => {})
+  const runProgram: WorkspaceContext['runProgram'] = async (request) => {
+    left -= 1
+    if (left < 0) return never
+    const result = await world.runProgram(request)
+    if (left > 0) return result
+    for (const unlock of held) unlock()
+    const [program, ...args] = request.argv
+    kill(program === 'git' ? `git ${args.find((arg) => ['read-tree', 'worktree', 'config', 'version', 'ls-files'].includes(arg))}` : program)
+    return never
+  }
+  const context = world.context({
+    runProgram,
+    git: createGit({ runProgram, ownEnv: world.env }),
+    async lock(file, options) {
+      const unlock = await world.context().lock(file, options)
+      held.push(unlock)
+      return unlock
+    },
+  })
+  return Promise.race([killed, action(context).then(() => undefined)])
+}
+
 const status = (world: GitWorld, path: string): string => world.sh(path, 'status', '--porcelain', '--untracked-files=all')
 
 describe.runIf(canMount)('a copy-on-write tree', () => {
@@ -347,53 +381,31 @@ describe.runIf(canMount)('a copy-on-write tree', () => {
 
   it('is thrown away, and made anew whole, when whoever made it was killed after any of its programs', async () => {
     await using world = openOverlayWorld()
-    const held: (() => void)[] = []
-    let left = Number.POSITIVE_INFINITY
-    const runProgram: WorkspaceContext['runProgram'] = async (request) => {
-      // One that is killed does nothing more: nobody hears of the end of its program, and the system takes its locks.
-      const killed = new Promise<never>(() => {})
-      if (left === 0) return killed
-      left -= 1
-      const result = await world.runProgram(request)
-      if (left > 0) return result
-      for (const unlock of held) unlock()
-      reached()
-      return killed
+    const { make, repo, context, path, sha } = await openTrees(world)
+    const { overlay: first } = await make('one')
+    const takeBack = async (overlay: WorkspaceOverlay): Promise<void> => {
+      await removeOverlay(context, overlay, path('one'))
+      rmdirSync(path('one'))
+      await removeRegistration(repo, path('one'))
+      expect(await collectBases(context, { dryRun: false })).toHaveLength(1)
     }
-    let reached = (): void => {}
-    const { make, repo, context, path } = await openTrees(world, {
-      runProgram,
-      git: createGit({ runProgram, ownEnv: world.env }),
-      async lock(file, options) {
-        const unlock = await world.context().lock(file, options)
-        held.push(unlock)
-        return unlock
-      },
-    })
-    const steps: number[] = []
+    await takeBack(first)
+    const request = { path: path('one'), sha, branch: 'one', lockReason: 'holdfast:one:n', name: 'one-n', config: [] }
+    const reached: string[] = []
     for (let step = 1; ; step += 1) {
-      left = step
-      const died = new Promise<'killed'>((resolve) => {
-        reached = () => resolve('killed')
-      })
-      const end = await Promise.race([died, make('one')])
-      left = Number.POSITIVE_INFINITY
-      if (end !== 'killed') break
-      steps.push(step)
-      await abandonOverlay(context, { name: 'one-n', path: path('one') })
+      const died = await killedAfter(world, step, async (killed) => void (await makeOverlayTree(killed, await openRepository(killed, repo.mainRoot), request)))
+      if (died === undefined) break
+      reached.push(died)
+      await abandonOverlay(context, request)
       rmSync(path('one'), { recursive: true, force: true })
       await removeRegistration(repo, path('one'))
       const { overlay } = await make('one')
       expect([status(world, path('one')), readdirSync(path('one')).length]).toEqual(['', 5])
       // What was begun is gone, and of the base there is one.
       expect([readdirSync(join(context.root, '.overlays')), await collectBases(context, { dryRun: true })]).toEqual([['one-n'], []])
-      await removeOverlay(context, overlay, path('one'))
-      rmdirSync(path('one'))
-      await removeRegistration(repo, path('one'))
-      expect(await collectBases(context, { dryRun: false })).toHaveLength(1)
+      await takeBack(overlay)
     }
-    // The checkout, its way to disk, the registration, the mount.
-    expect(steps).toEqual([1, 2, 3, 4])
+    expect(reached).toEqual(expect.arrayContaining(['git read-tree', 'sync', 'git worktree', 'mount']))
   })
 })
 

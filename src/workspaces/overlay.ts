@@ -1,6 +1,6 @@
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { failure, messageOf } from '../core/errors.ts'
+import { failure, hasReason, messageOf } from '../core/errors.ts'
 import type { WorkspaceOverlay } from '../core/workspace.ts'
 import { gitFailure } from '../git/git.ts'
 import type { GitRepository } from '../git/open.ts'
@@ -11,7 +11,7 @@ import { collectFrozen, storeOf, toTrash, withStore } from './frozen.ts'
 import { type FrozenBase, requireBase } from './frozen-base.ts'
 import { requireFolders } from './frozen-folders.ts'
 import { findMount, listOverlayMounts, mountOverlay, unmount } from './mounts.ts'
-import { makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
+import { listOverlayNotes, makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
 import { canonical } from './placement.ts'
 
 /** Whether copy-on-write trees can be made here, and else why not, in a sentence without a full stop. */
@@ -87,7 +87,12 @@ export async function prepareBase(
   repo: GitRepository,
   request: Pick<OverlayTree, 'sha' | 'config' | 'folders' | 'signal'>,
 ): Promise<void> {
-  await withLayers(located(context), repo, request, () => {})
+  try {
+    await withLayers(located(context), repo, request, () => {})
+  } catch (error) {
+    // Whoever makes the tree meets it again, and makes another one.
+    if (!hasReason(error, 'copy_on_write_unavailable')) throw error
+  }
 }
 
 /** Does something with the layers of a tree, made where they are not there. None of them is collected meanwhile. */
@@ -100,9 +105,19 @@ async function withLayers<T>(
   const store = storeOf(context.root, repo)
   return withStore(context, store, { signal }, async () => {
     const base = await requireBase(context, repo, store, { sha, config, signal })
-    const copies = folders ? await requireFolders(context, repo, store, { ...folders, sha, signal }) : undefined
+    const copies = folders ? await foldersOrNone(context, repo, store, { ...folders, sha, signal }) : undefined
     return use({ base, lower: copies ? [copies, base.tree] : [base.tree] })
   })
+}
+
+/** Folders that cannot be frozen are left to whoever copies what else is carried over. */
+async function foldersOrNone(...[context, repo, store, request]: Parameters<typeof requireFolders>): Promise<string | undefined> {
+  try {
+    return await requireFolders(context, repo, store, request)
+  } catch (error) {
+    if (hasReason(error, 'copy_on_write_unavailable')) return undefined
+    throw error
+  }
 }
 
 /**
@@ -192,6 +207,12 @@ async function takeAway(context: WorkspaceContext, folder: string, path: string)
 /** Whether it is mounted: read from /proc, without a process. */
 export function isMounted({ root }: Pick<WorkspaceContext, 'root'>, { upper }: WorkspaceOverlay, path: string): boolean {
   return findMount(canonical(resolve(root)), path, upper) !== undefined
+}
+
+/** The layers of the tree at a path, of which no record tells: the one that is mounted there, else the only one whose note names the path. */
+export function findOverlay(context: Pick<WorkspaceContext, 'root'>, path: string): WorkspaceOverlay | undefined {
+  const overlays = listOverlayNotes(canonical(resolve(context.root))).notes.flatMap((note) => (note.path === path ? [note.overlay] : []))
+  return overlays.find((overlay) => isMounted(context, overlay, path)) ?? (overlays.length === 1 ? overlays[0] : undefined)
 }
 
 /**
