@@ -2,6 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import type { ShownWorkspaceState, WorkspaceSummary } from '../core/workspace-provider.ts'
 import type { Tree } from '../git/admin.ts'
+import { lockReasonOf } from './identity.ts'
 import { adminDirNamedBy } from './repositories.ts'
 
 /** What is shown of a workspace without a look at its files or at the history: it is read from a few small files. */
@@ -26,7 +27,7 @@ export function summarize(commonDir: string, record: WorkspaceRecord, tree: Tree
 }
 
 /** git's lock on a tree that is our own is no lock for anybody who asks. */
-export const isOurLock = (reason: string | null, { id, nonce }: Pick<WorkspaceRecord, 'id' | 'nonce'>): boolean => reason === `holdfast:${id}:${nonce}`
+export const isOurLock = (reason: string | null, record: Pick<WorkspaceRecord, 'id' | 'nonce'>): boolean => reason === lockReasonOf(record)
 
 function stateOf({ state }: WorkspaceRecord, isThere: boolean, tree: Tree | undefined): ShownWorkspaceState {
   if (state !== 'ready') return state
