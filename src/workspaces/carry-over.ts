@@ -1,5 +1,8 @@
+import { errnoOf, HoldfastError } from '../core/errors.ts'
 import type { WorkspaceAction, WorkspaceKind } from '../core/workspace.ts'
+import { listCarried, shownPaths, topsOf } from './carry-list.ts'
 import type { WorkspaceContext } from './context.ts'
+import { type Copied, copyFiles } from './copy-files.ts'
 
 export interface CarryOver {
   /** The checkout that files are carried over from; null: there is none. */
@@ -13,7 +16,36 @@ export interface CarryOver {
   readonly onProgress?: ((what: string) => void) | undefined
 }
 
-/** Copies files that git ignores from one checkout to another tree of the repository. */
-export async function carryOver(_context: WorkspaceContext, _request: CarryOver): Promise<WorkspaceAction[]> {
-  return []
+const name = 'carried-over'
+
+/**
+ * Copies files that git ignores from one checkout to another tree of the repository: those that `.worktreeinclude` lists, and `entries`.
+ * Secrets only by their names, and never into a sandbox. What cannot be copied is told, and fails nothing. Rejects where it was canceled,
+ * with nothing copied, and with `invalid` for an entry that is no path inside the checkout.
+ */
+export async function carryOver(context: WorkspaceContext, request: CarryOver): Promise<WorkspaceAction[]> {
+  const { source, path, entries, kind, signal, onProgress } = request
+  if (source === null) {
+    if (entries.length === 0) return []
+    return [{ name, status: 'skipped', detail: `${shownPaths(entries)}: there is no checkout to carry it over from` }]
+  }
+  const { files, left } = await listCarried({ git: context.git, source, path, entries, kind, never: [context.root, path], signal })
+  const actions = told(left)
+  if (files.length === 0) return actions
+  onProgress?.(`carrying over ${files.length} files`)
+  let copied: Copied
+  try {
+    copied = await copyFiles({ source, target: path, files, signal, onCopied: (count) => onProgress?.(`carried over ${count} of ${files.length} files`) })
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === undefined || error instanceof HoldfastError) throw error
+    return [{ name, status: 'failed', detail: `nothing was carried over: ${errno}` }, ...actions]
+  }
+  const tops = shownPaths(topsOf(files.map((file) => file.path)))
+  const amount = `${copied.files} file${copied.files === 1 ? '' : 's'}, ${copied.bytes} bytes, by ${copied.how}`
+  return [...(copied.files > 0 ? [{ name, status: 'done', detail: `${tops} (${amount})` } as const] : []), ...told(copied.left), ...actions]
+}
+
+function told(left: ReadonlyMap<string, readonly string[]>): WorkspaceAction[] {
+  return Array.from(left, ([why, paths]) => ({ name, status: 'skipped', detail: `${shownPaths([...paths].sort())}: ${why}` }))
 }

@@ -47,7 +47,7 @@ export async function prepareCheckout(_context: WorkspaceContext, repo: GitRepos
   const lfs = filters.has('lfs') ? await decideLfs(repo, settings, options.lfs) : undefined
   if (lfs?.action) actions.push(lfs.action)
   return {
-    config: [...filters].flatMap(withoutFilter),
+    config: [],
     noCheckout: typeof sparse !== 'string' || (sparse === 'full' && isSparse(settings)),
     pullsLfs: lfs?.pulls ?? false,
     actions,
@@ -149,11 +149,6 @@ async function orFailed<T, F>(promise: Promise<T>, instead: (said: string) => F)
     throw error
   }
 }
-
-/** A filter that the repository requires would fail the checkout. */
-const withoutFilter = (name: string): string[] =>
-  // In a setting on the command line the first `=` ends its name.
-  name.includes('=') ? [] : ['clean=', 'smudge=', 'process=', 'required=false'].map((setting) => `filter.${name}.${setting}`)
 
 const counted = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`
 

@@ -1,0 +1,171 @@
+import { constants, lstatSync, mkdirSync, rmdirSync, type Stats, unlinkSync, utimesSync } from 'node:fs'
+import { copyFile, lstat, open, readFile, readlink, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { errnoOf, failure } from '../core/errors.ts'
+
+export interface CopyFiles {
+  readonly source: string
+  readonly target: string
+  /** Paths below both. A secret is given to its owner alone. */
+  readonly files: readonly { readonly path: string; readonly isSecret: boolean }[]
+  readonly signal?: AbortSignal | undefined
+  /** After each thousand. */
+  readonly onCopied?: ((files: number) => void) | undefined
+}
+
+export interface Copied {
+  readonly files: number
+  readonly bytes: number
+  /** `reflink`: both files share their blocks until one is changed. */
+  readonly how: 'reflink' | 'copy'
+  /** What is not there now, by the reason. */
+  readonly left: ReadonlyMap<string, readonly string[]>
+}
+
+/** More at once wait for the same disk. */
+const workers = 8
+const progressFiles = 1000
+
+/** Pairs of devices between which files cannot share their blocks; found out by the first file. */
+const withoutReflinks = new Set<string>()
+
+/**
+ * Copies files to where none are: nothing is overwritten, no link is followed out of the source or the target, and no file of both is one.
+ * Links stay what they say. Where it is canceled or the disk is full, what was copied is removed before it rejects.
+ */
+export async function copyFiles({ source, target, files, signal, onCopied }: CopyFiles): Promise<Copied> {
+  const left = new Map<string, string[]>()
+  const leave = (why: string, path: string): void => void left.set(why, [...(left.get(why) ?? []), path])
+  const made: string[] = []
+  const folders = new Folders(source, target)
+  const totals = { files: 0, bytes: 0, reflinks: 0 }
+
+  async function copyOne({ path, isSecret }: CopyFiles['files'][number]): Promise<void> {
+    const from = join(source, path)
+    const to = join(target, path)
+    try {
+      const found = await lstat(from)
+      if (!found.isFile() && !found.isSymbolicLink()) return leave('it is neither a file nor a link', path)
+      if (!folders.make(dirname(path))) return leave('its folder is a link or a file in the tree', path)
+      if (found.isSymbolicLink()) {
+        await symlink(await readlink(from), to)
+        made.push(to)
+      } else if (isSecret) {
+        await copySecret(from, to, () => made.push(to))
+      } else {
+        const isReflink = await copyContent(from, to, `${found.dev}:${folders.device}`, () => made.push(to))
+        if (isReflink) totals.reflinks++
+        // Tools compare the times of what they made with those of what they made it from.
+        utimesSync(to, found.atime, found.mtime)
+      }
+      totals.bytes += found.size
+      totals.files++
+      if (totals.files % progressFiles === 0) onCopied?.(totals.files)
+    } catch (error) {
+      const errno = errnoOf(error)
+      if (errno === undefined || errno === 'ENOSPC' || errno === 'EDQUOT') throw error
+      leave(errno === 'EEXIST' ? 'it is there already' : `it cannot be copied (${errno})`, path)
+    }
+  }
+
+  try {
+    let next = 0
+    let isOver = false
+    const work = async (): Promise<void> => {
+      for (let file = files[next++]; file !== undefined && !isOver; file = files[next++]) {
+        if (signal?.aborted) throw failure('canceled_before_start', {})
+        await copyOne(file)
+      }
+    }
+    const all = await Promise.allSettled(
+      Array.from({ length: workers }, () =>
+        work().catch((error: unknown) => {
+          isOver = true
+          throw error
+        }),
+      ),
+    )
+    for (const each of all) if (each.status === 'rejected') throw each.reason
+  } catch (error) {
+    // Nobody else knows of them yet.
+    for (const path of made) unlinkSync(path)
+    folders.remove()
+    throw error
+  }
+  return { files: totals.files, bytes: totals.bytes, how: totals.reflinks > 0 ? 'reflink' : 'copy', left }
+}
+
+/** Whether it shares its blocks with the source. */
+async function copyContent(from: string, to: string, devices: string, onMade: () => void): Promise<boolean> {
+  if (!withoutReflinks.has(devices)) {
+    try {
+      await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
+      onMade()
+      return true
+    } catch (error) {
+      if (errnoOf(error) === 'EEXIST') throw error
+      withoutReflinks.add(devices)
+    }
+  }
+  await copyFile(from, to, constants.COPYFILE_EXCL)
+  onMade()
+  return false
+}
+
+/** At no moment anybody else may read it. */
+async function copySecret(from: string, to: string, onMade: () => void): Promise<void> {
+  const content = await readFile(from)
+  const handle = await open(to, 'wx', 0o600)
+  onMade()
+  try {
+    await handle.chmod(0o600)
+    await handle.writeFile(content)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The folders of the target, made as they are in the source. What is on the way and no folder is left as it is. */
+class Folders {
+  readonly device: number
+  readonly #known = new Map<string, boolean>([['.', true]])
+  readonly #made: string[] = []
+  readonly #source: string
+  readonly #target: string
+
+  constructor(source: string, target: string) {
+    this.#source = source
+    this.#target = target
+    this.device = lstatSync(target).dev
+  }
+
+  /** Whether there is one now. */
+  make(path: string): boolean {
+    const known = this.#known.get(path)
+    if (known !== undefined) return known
+    const isFolder = this.make(dirname(path)) && this.#makeOne(path)
+    this.#known.set(path, isFolder)
+    return isFolder
+  }
+
+  #makeOne(path: string): boolean {
+    const found: Stats | undefined = lstatSync(join(this.#target, path), { throwIfNoEntry: false })
+    if (found) return found.isDirectory()
+    const original = lstatSync(join(this.#source, path))
+    if (!original.isDirectory()) return false
+    // Its owner must be able to write what is in it.
+    mkdirSync(join(this.#target, path), { mode: (original.mode & 0o777) | 0o700 })
+    this.#made.push(path)
+    return true
+  }
+
+  remove(): void {
+    for (const path of this.#made.reverse()) {
+      try {
+        rmdirSync(join(this.#target, path))
+      } catch {
+        // Something else was put there.
+      }
+    }
+  }
+}
