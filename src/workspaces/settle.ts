@@ -1,4 +1,4 @@
-import { rmdirSync } from 'node:fs'
+import { existsSync, rmdirSync } from 'node:fs'
 import { failure } from '../core/errors.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import type { ProviderCall } from '../core/workspace-provider.ts'
@@ -13,7 +13,7 @@ import { type BegunTree, beginTree } from './create.ts'
 import { removeHalfMade } from './half-made.ts'
 import { lockReasonOf, ownerOf, readAdminCopy } from './identity.ts'
 import { checkFree, mendTree } from './mend.ts'
-import { isMounted, mountAgain, removeOverlay } from './overlay.ts'
+import { findOverlay, isMounted, mountAgain, removeOverlay } from './overlay.ts'
 import { isInside, whatIsAt } from './placement.ts'
 import { existing, type Prepared } from './prepare.ts'
 import { listRecords, readRecord } from './records.ts'
@@ -32,12 +32,14 @@ export type Settled =
 export async function lookAt(context: WorkspaceContext, wanted: Wanted, record: WorkspaceRecord | undefined, report?: Report): Promise<Situation> {
   const { commonDir } = wanted.repository
   const path = record?.path ?? wanted.path
-  const overlay = record?.overlay ?? null
+  const overlay = (record === undefined ? findOverlay(context, path) : record.overlay) ?? null
+  // A release that was cut short may have taken the changes away already, and then there is nothing to see.
+  const isWanted = overlay !== null && record?.state !== 'creating' && (record?.state !== 'releasing' || existsSync(overlay.upper))
   // Only under the lock, which whoever reports has.
-  if (overlay !== null && report !== undefined && record?.state === 'ready' && (await mountAgain(context, overlay, path))) {
-    report.did('mounted', `the files of ${path} are mounted again`)
-  }
-  return look({ commonDir, path, root: wanted.root, record, isMounted: overlay !== null && isMounted(context, overlay, path) })
+  if (isWanted && report !== undefined && (await mountAgain(context, overlay, path))) report.did('mounted', `the files of ${path} are mounted again`)
+  // In a namespace of its own it cannot be looked into from here.
+  const isMountedElsewhere = overlay?.kind === 'namespace' && isMounted(context, overlay, path)
+  return look({ commonDir, path, root: wanted.root, record, isMounted: isMountedElsewhere })
 }
 
 /** Whether a tree is there, so that nothing has to be prepared for a new one. */
@@ -108,7 +110,7 @@ async function adopt(context: WorkspaceContext, { repository, ...wanted }: Wante
   return {
     ...{ version: 1, id, nonce, kind: branch === null ? 'sandbox' : 'branch', branch, operator, state: 'ready', path: tree.path, options },
     ...{ commonDir: repository.commonDir, baseName: request.base ?? branch ?? 'HEAD', base: existing(branch === null ? 'HEAD' : branchRef(branch), sha ?? '') },
-    ...{ createdAt: now, usedAt: now, setup: null, ports: [], overlay: null, holder: null },
+    ...{ createdAt: now, usedAt: now, setup: null, ports: [], overlay: findOverlay(context, tree.path) ?? null, holder: null },
   }
 }
 
@@ -135,13 +137,14 @@ async function replace(
   const { repository, branch } = wanted
   const { adminDir, path, lockReason } = tree
   if (lockReason !== null && ownerOf(lockReason) === undefined) throw failure('locked_foreign', { path, why: lockReason })
+  // Everything in it was deleted, so its changes are that alone.
+  if (record?.overlay) await removeOverlay(context, record.overlay, path)
   if (whatIsAt(path) === 'empty folder') rmdirSync(path)
   const workspace = record?.id ?? wanted.id
   const about = { workspace, branch, at: context.now(), name: context.newName(), known: record === undefined ? [] : [record.base.sha] }
   const rescue = await saveWork(repository.git, { path, adminDir }, about)
   if (rescue !== null)
     report.did('rescued', `${rescue.holds.join(', ')} of the tree that was there are kept as ${rescue.id}`, { ref: rescue.ref, sha: rescue.sha })
-  if (record?.overlay) await removeOverlay(context, record.overlay, path)
   await removeRegistration(repository, path)
   const settled = await make(context, wanted, record, prepared, report, call)
   if (settled.kind === 'begun') report.did('rematerialized', `the folder ${path} was gone, and is there again`)

@@ -1,0 +1,114 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { GitWorld } from '../../test/support/git-world.ts'
+import { canMountOverlays, endMount, openOverlayWorld } from '../../test/support/overlay-world.ts'
+import type { WorkspaceContext } from './context.ts'
+import { keyOf } from './layout.ts'
+import { listOverlayMounts } from './mounts.ts'
+import { openWorkspace } from './open.ts'
+import { readRecord, removeRecord } from './records.ts'
+
+const canMount = await canMountOverlays()
+
+function opened(world: GitWorld, overrides: Partial<WorkspaceContext> = {}) {
+  const repo = world.repository('repo', { 'README.md': 'one\n', 'src/a.ts': 'a\n', '.gitignore': 'node_modules\n' })
+  const context = world.context(overrides)
+  const open = (branch = 'one', copyOnWrite = true) => openWorkspace(context, { repo, branch, base: 'main', copyOnWrite, remotePolicy: 'local' })
+  const record = () => readRecord(join(repo, '.git'), keyOf({ branch: 'one' }))
+  return { repo, context, open, record }
+}
+
+const status = (world: GitWorld, path: string): string => world.sh(path, 'status', '--porcelain')
+
+describe.runIf(canMount)('a workspace that was opened copy-on-write', () => {
+  it('is whole, says what it is, and is given back as it is, with at most 6 processes of git', async () => {
+    await using world = openOverlayWorld()
+    const programs: string[] = []
+    const { open, record } = opened(world, {
+      runProgram: (request) => {
+        programs.push(request.argv[0])
+        return world.runProgram(request)
+      },
+    })
+    const first = await open()
+    expect([first.copyOnWrite, first.created, status(world, first.path), listOverlayMounts().some(({ path }) => path === first.path)]).toEqual([
+      true,
+      true,
+      '',
+      true,
+    ])
+    expect(record()?.overlay).toMatchObject({ kind: 'root' })
+    writeFileSync(join(first.path, 'src/a.ts'), 'changed\n')
+    programs.length = 0
+    const again = await open()
+    expect([again.id, again.path, again.created, again.actions]).toEqual([first.id, first.path, false, []])
+    expect(readFileSync(join(again.path, 'src/a.ts'), 'utf8')).toBe('changed\n')
+    expect(programs.filter((program) => program === 'mount')).toEqual([])
+  })
+
+  it('has its changes again when the machine was started anew, also where its record was lost', async () => {
+    await using world = openOverlayWorld()
+    const { open, repo, record } = opened(world)
+    const { path } = await open()
+    writeFileSync(join(path, 'new.txt'), 'new\n')
+    await endMount(world, path)
+    expect((await open()).actions.map(({ name }) => name)).toContain('mounted')
+    expect(status(world, path)).toBe('?? new.txt')
+    const { overlay } = record() ?? {}
+    await endMount(world, path)
+    removeRecord(join(repo, '.git'), keyOf({ branch: 'one' }))
+    const adopted = await open()
+    expect([adopted.path, adopted.actions.map(({ name }) => name).slice(0, 2)]).toEqual([path, ['mounted', 'adopted']])
+    expect([status(world, path), record()?.overlay]).toEqual(['?? new.txt', overlay])
+  })
+
+  it('is mended like an ordinary one when its link is lost, and made anew when everything in it was deleted', async () => {
+    await using world = openOverlayWorld()
+    const { open, record } = opened(world)
+    const { path } = await open()
+    writeFileSync(join(path, 'new.txt'), 'new\n')
+    rmSync(join(path, '.git'))
+    expect((await open()).actions.map(({ name }) => name)).toEqual(['repaired-links'])
+    expect(status(world, path)).toBe('?? new.txt')
+    const { overlay } = record() ?? {}
+    for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true })
+    const { actions, copyOnWrite } = await open()
+    expect([actions.map(({ name }) => name), copyOnWrite]).toEqual([expect.arrayContaining(['rematerialized']), true])
+    expect([status(world, path), record()?.overlay?.upper === overlay?.upper, existsSync(overlay?.upper ?? '')]).toEqual(['', false, false])
+  })
+
+  it('comes to life from a release that was cut short, with its changes, also when the machine was started anew meanwhile', async () => {
+    await using world = openOverlayWorld()
+    const { open, repo, record } = opened(world)
+    const { path } = await open()
+    writeFileSync(join(path, 'new.txt'), 'new\n')
+    const key = keyOf({ branch: 'one' })
+    const file = join(repo, '.git', 'holdfast', 'workspaces', `${key}.json`)
+    writeFileSync(file, JSON.stringify({ ...record(), state: 'releasing', holder: null }))
+    await endMount(world, path)
+    await open()
+    expect([status(world, path), record()?.state]).toEqual(['?? new.txt', 'ready'])
+  })
+
+  it('has ignored folders of the main checkout without copying them', async () => {
+    await using world = openOverlayWorld()
+    const { context, repo } = opened(world)
+    mkdirSync(join(repo, 'node_modules/pkg'), { recursive: true })
+    writeFileSync(join(repo, 'node_modules/pkg/index.js'), 'x\n')
+    const { path } = await openWorkspace(context, { repo, branch: 'one', base: 'main', copyOnWrite: true, carry: ['node_modules'], remotePolicy: 'local' })
+    const upper = readRecord(join(repo, '.git'), keyOf({ branch: 'one' }))?.overlay?.upper as string
+    expect([readFileSync(join(path, 'node_modules/pkg/index.js'), 'utf8'), existsSync(join(upper, 'node_modules'))]).toEqual(['x\n', false])
+    expect(status(world, path)).toBe('')
+  })
+})
+
+it('where it cannot be had, an ordinary workspace is made, and it is said why', async () => {
+  await using world = openOverlayWorld()
+  const { open, record } = opened(world, {
+    runProgram: (request) => world.runProgram(request.argv[0] === 'mount' ? { ...request, argv: ['sh', '-c', 'echo no mounts today >&2; exit 32'] } : request),
+  })
+  const { path, copyOnWrite, actions } = await open()
+  expect([copyOnWrite, status(world, path), record()?.overlay]).toEqual([false, '', null])
+  expect(actions).toContainEqual({ name: 'copy-on-write', status: 'skipped', detail: expect.stringMatching(/an ordinary tree was made.*\S/) })
+})
