@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openWorld } from '../../test/support/world.ts'
+import { HoldfastError } from '../core/errors.ts'
+import type { Files } from '../core/files.ts'
+import { identifySelf, isAlive } from '../process/identity.ts'
+import { directoryOpener } from './directory.ts'
+import { createHostFiles } from './host-files.ts'
+
+const machine = { self: identifySelf(), isAlive }
+
+// Puts links that lead out in the place of a directory and of a file, and these back, as fast as it can, until its input ends.
+const swapper = `
+import { renameSync, symlinkSync, unlinkSync } from 'node:fs'
+let isOver = false
+process.stdin.on('end', () => { isOver = true }).resume()
+const tries = (act) => { try { act() } catch {} }
+function round() {
+  for (let i = 0; i < 50; i += 1) {
+    for (const [name, target] of [['d', '../outside'], ['f', '../outside/victim']]) {
+      tries(() => renameSync(name, name + '.kept'))
+      tries(() => symlinkSync(target, name))
+      tries(() => unlinkSync(name))
+      tries(() => renameSync(name + '.kept', name))
+    }
+  }
+  if (isOver) return
+  setImmediate(round)
+}
+process.stdout.write('swapping')
+round()
+`
+
+const calls: readonly ((files: Files, round: number) => Promise<unknown>)[] = [
+  (files, round) => files.write('d/victim', `written ${round}`),
+  (files, round) => files.write(`d/new-${round % 7}`, 'new'),
+  (files) => files.write('f', 'written'),
+  (files) => files.append('d/victim', '+'),
+  (files) => files.append('f', '+'),
+  (files, round) => files.mkdir(`d/made-${round % 7}/deep`),
+  (files, round) => files.remove(`d/new-${round % 7}`),
+  (files, round) => files.remove(`d/made-${round % 7}`, { recursive: true }),
+  (files) => files.remove('d/precious', { recursive: true }),
+  (files) => files.readText('d/victim'),
+  (files) => files.readText('f'),
+  async (files) => {
+    const bound = await files.openBound('d/victim')
+    try {
+      return { text: Buffer.from(await bound.read(0, 100)).toString() }
+    } finally {
+      bound.close()
+    }
+  },
+  (files) => files.list('d'),
+  (files) => files.stat('d/victim'),
+]
+
+it.runIf(directoryOpener().way === 'handles')('links that are swapped in between look and use lead nothing out, in thousands of tries', async () => {
+  await using world = openWorld()
+  const root = world.path('ws')
+  for (const folder of ['ws/d', 'outside/precious']) mkdirSync(world.path(folder), { recursive: true })
+  writeFileSync(world.path('ws/f'), 'inside')
+  writeFileSync(world.path('ws/d/victim'), 'inside')
+  writeFileSync(world.path('outside/victim'), 'secret')
+  writeFileSync(world.path('outside/precious/file'), 'secret')
+  const outside = (): string[] =>
+    ['', 'victim', 'precious', 'precious/file'].map((name) => {
+      const { mtimeMs, ctimeMs, ino } = lstatSync(join(world.path('outside'), name))
+      return `${name} ${ino} ${mtimeMs} ${ctimeMs}`
+    })
+  const before = outside()
+  const child = spawn(process.execPath, ['--input-type=module', '-e', swapper], { cwd: root, env: world.env, stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  try {
+    await once(child.stdout, 'data')
+    const files = createHostFiles({ root, machine })
+    const ends = new Map<string, number>()
+    for (let round = 0; round < 4_000; round += 1) {
+      const call = calls[round % calls.length]!
+      const end = await call(files, round).then(
+        (value) => {
+          expect(JSON.stringify(value)).not.toMatch(/secret|precious/)
+          return 'done'
+        },
+        (error: unknown) => {
+          // Every refusal has a word of ours.
+          if (!(error instanceof HoldfastError) || error.code === 'internal') throw error
+          return error.details.reason
+        },
+      )
+      ends.set(end, (ends.get(end) ?? 0) + 1)
+    }
+    expect(outside()).toEqual(before)
+    expect(readdirSync(world.path('outside')).sort()).toEqual(['precious', 'victim'])
+    expect([readFileSync(world.path('outside/victim'), 'utf8'), readFileSync(world.path('outside/precious/file'), 'utf8')]).toEqual(['secret', 'secret'])
+    // Both sides of the swap were met, else nothing was tried.
+    expect(ends.get('done'), JSON.stringify([...ends])).toBeGreaterThan(100)
+    expect(ends.get('file_outside'), JSON.stringify([...ends])).toBeGreaterThan(100)
+  } finally {
+    child.stdin.end()
+    await ended
+  }
+})
