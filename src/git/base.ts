@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { failure } from '../core/errors.ts'
+import { errnoOf, failure } from '../core/errors.ts'
 import type { WorkspaceBase } from '../core/workspace.ts'
 import type { GitAnswer } from '../core/workspace-reasons.ts'
 import { looksFor, type Wanted } from './base-names.ts'
@@ -25,7 +25,7 @@ export interface ResolvedBase extends WorkspaceBase {
   drop(): Promise<void>
 }
 
-/** Below it are fetched commits that no branch holds yet: `<milliseconds since 1970>-<random>`. */
+/** Below it are fetched commits that no branch holds yet: `<milliseconds since 1970>-<pid of who fetched it>-<random>`. */
 const fetchRefs = 'refs/holdfast/fetch/'
 const leakedAfterMs = 86_400_000
 
@@ -90,7 +90,7 @@ const fetchOptions = [
 ]
 
 async function fetchOne(repo: GitRepository, wanted: Wanted, source: string, request: BaseRequest): Promise<ResolvedBase | FailedFetch> {
-  const ref = `${fetchRefs}${Date.now()}-${createHash('sha256').update(randomUUID()).digest('hex').slice(0, 16)}`
+  const ref = `${fetchRefs}${Date.now()}-${process.pid}-${createHash('sha256').update(randomUUID()).digest('hex').slice(0, 16)}`
   const { timeoutMs, signal } = request
   try {
     const args = ['fetch', ...fetchOptions, '--end-of-options', wanted.remoteName, `+${source}:${ref}`]
@@ -120,13 +120,18 @@ async function drop(repo: GitRepository, ref: string): Promise<void> {
   }
 }
 
-/** Deletes what fetches that died left behind, of more than a day; how many. */
-export async function sweepFetchRefs(repo: GitRepository, now: Date): Promise<number> {
+/** What fetches that died left behind, of more than a day: full refs. */
+export async function findLeakedFetchRefs(repo: GitRepository, now: Date): Promise<readonly string[]> {
   const { stdout } = await repo.require('reading refs', ['for-each-ref', '--format=%(refname)', fetchRefs], { reads: true })
-  const leaked = stdout.split('\n').filter((ref) => {
+  return stdout.split('\n').filter((ref) => {
     const begun = /^(\d{13})-[0-9a-f]+$/.exec(ref.slice(fetchRefs.length))?.[1]
     return begun !== undefined && now.getTime() - Number(begun) > leakedAfterMs
   })
+}
+
+/** Deletes them; how many. */
+export async function sweepFetchRefs(repo: GitRepository, now: Date): Promise<number> {
+  const leaked = await findLeakedFetchRefs(repo, now)
   for (const ref of leaked) await drop(repo, ref)
   return leaked.length
 }
