@@ -18,7 +18,7 @@ import { noteSecrets } from './masking.ts'
 import type { Places } from './places.ts'
 import { leftBehind } from './run-folder.ts'
 import { newRunId } from './run-id.ts'
-import { findTree, takeLeaseFor } from './run-tree.ts'
+import { type EnsureMounted, findTree, takeLeaseFor } from './run-tree.ts'
 import type { RunWorkspace } from './run-workspace.ts'
 
 /** What a command gets to end when this process closes; a longer grace of its own does not count then. */
@@ -44,7 +44,7 @@ export interface Within {
   readonly workspace: RunWorkspace
 }
 
-export function createExecutions(context: AppContext, places: Places): Executions {
+export function createExecutions(context: AppContext, places: Places, ensureMounted: EnsureMounted): Executions {
   const active = new Map<string, ActiveRun>()
   /** Runs that are between being asked for and being active. */
   const beginning = new Set<Promise<ActiveRun>>()
@@ -64,7 +64,7 @@ export function createExecutions(context: AppContext, places: Places): Execution
     const leftovers = input.leftovers ?? 'report'
     if (leftovers !== 'report' && leftovers !== 'kill') throw failure('invalid', { field: 'leftovers', value: leftovers, accepted: 'report or kill' })
     const pty = resolvePty(input.pty)
-    const { cwd, workspace, ...place } = await findTree(context, input, within)
+    const { cwd, workspace, ...place } = await findTree(context, input, within, ensureMounted)
     const configured = place.sandbox ? { pass: place.declared, set: {} } : settings.env
     const pass = [...configured.pass, ...(input.passEnv ?? [])]
     const set = { ...configured.set, ...place.variables, ...input.env }

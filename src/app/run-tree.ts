@@ -23,10 +23,12 @@ export interface RunTree {
   readonly notes: readonly string[]
 }
 
+export type EnsureMounted = (workspace: RunWorkspace) => Promise<void>
+
 /** Throws where the command may not run there, before anything is started. */
-export async function findTree(context: AppContext, input: ExecInput, within: Within | undefined): Promise<RunTree> {
+export async function findTree(context: AppContext, input: ExecInput, within: Within | undefined, ensureMounted: EnsureMounted): Promise<RunTree> {
   const { root, base } = context
-  const named = within?.workspace ?? (input.workspace === undefined ? undefined : await requireNamed(context, input.workspace))
+  const named = within?.workspace ?? (input.workspace === undefined ? undefined : await requireNamed(context, input.workspace, ensureMounted))
   if (named) {
     const { path } = named.record
     const cwd = await resolveCwd(path, path, input.cwd)
@@ -40,9 +42,10 @@ export async function findTree(context: AppContext, input: ExecInput, within: Wi
   return inWorkspace(context, input, workspace, cwd, false, [])
 }
 
-async function requireNamed(context: AppContext, reference: string): Promise<RunWorkspace> {
+async function requireNamed(context: AppContext, reference: string, ensureMounted: EnsureMounted): Promise<RunWorkspace> {
   const [{ findWorkspace }, { checkUsable }] = await Promise.all([import('../workspaces/find.ts'), import('./run-workspace.ts')])
   const found = await findWorkspace({ root: context.workspaces.root(), base: context.base }, reference)
+  if (found.record.overlay !== null) await ensureMounted(found)
   checkUsable(found, context.repositoryOf)
   return found
 }

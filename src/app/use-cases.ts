@@ -44,7 +44,7 @@ export interface UseCases extends Omit<App, 'runs' | 'listNotes' | 'removeNote' 
 /** `history` resolves when the history may be looked at. */
 export function createUseCases(context: AppContext, history: () => Promise<void>): UseCases {
   const places = createPlaces(context)
-  const executions = createExecutions(context, places)
+  const executions = createExecutions(context, places, async (workspace) => (await workspaces()).ensureMounted(workspace))
   const held: HeldRuns = { context, places }
   const background = new Set<Promise<unknown>>()
   /** Runs that are over and not in the index yet. */
@@ -238,6 +238,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
           .catch(() => {}),
         closeMs,
       )
+      await (await room)?.close()
       await places.close()
     },
   }

@@ -5,9 +5,14 @@ import type { WorkspaceContext } from '../workspaces/context.ts'
 import { findWorkspace } from '../workspaces/find.ts'
 import { listWorkspaces, summaryOf } from '../workspaces/list.ts'
 import { openWorkspace } from '../workspaces/open.ts'
+import { isMounted, mountAgain } from '../workspaces/overlay.ts'
+import { releaseWorkspace } from '../workspaces/release.ts'
+import { withRepositoryLock } from '../workspaces/repository-lock.ts'
 import type { App, WorkspaceCall } from './api.ts'
 import type { AppContext } from './context.ts'
 import { newRunId } from './run-id.ts'
+import type { RunWorkspace } from './run-workspace.ts'
+import { removePrivateFolders } from './sandbox-environment.ts'
 import { createWorkspaceCommands, type RunUseCases } from './workspace-commands.ts'
 
 /** What the app does with workspaces; loaded when it is asked for one. */
@@ -31,6 +36,9 @@ export interface WorkspaceUseCases
   > {
   /** What the room of workspaces works with, for the repository that holds a folder. */
   contextFor(repo: string | undefined): Promise<WorkspaceContext>
+  /** A copy-on-write tree is not mounted any more after the machine was started anew; then it is mounted again. */
+  ensureMounted(workspace: RunWorkspace): Promise<void>
+  close(): Promise<void>
 }
 
 export function createWorkspaces(context: AppContext, runs: RunUseCases): WorkspaceUseCases {
@@ -47,8 +55,19 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
 
   return {
     contextFor,
+    async ensureMounted({ commonDir, record: { overlay, path } }) {
+      if (overlay === null || isMounted({ root: context.workspaces.root() }, overlay, path)) return
+      const room = await contextFor(undefined)
+      await withRepositoryLock(room, { commonDir, mainRoot: commonDir }, undefined, () => mountAgain(room, overlay, path))
+    },
+    close: () => commands.close(),
     async openWorkspace(input, call = {}) {
       return openWorkspace(await contextFor(input.repo), input, callOf(call))
+    },
+    async releaseWorkspace(input, call = {}) {
+      const released = await releaseWorkspace(await contextFor(input.repo), input, callOf(call))
+      if (released.released) removePrivateFolders(context.workspaces.root(), released.id)
+      return released
     },
     async listWorkspaces(input) {
       return listWorkspaces(await contextFor(input.repo), input)
