@@ -3,6 +3,7 @@ import type { WorkspaceRecord } from '../core/workspace.ts'
 import type { ShownWorkspaceState, WorkspaceSummary } from '../core/workspace-provider.ts'
 import type { Tree } from '../git/admin.ts'
 import { lockReasonOf } from './identity.ts'
+import { lastUseOf } from './last-use.ts'
 import { adminDirNamedBy } from './repositories.ts'
 
 /** What is shown of a workspace without a look at its files or at the history: it is read from a few small files. */
@@ -10,7 +11,8 @@ export type PlainSummary = Omit<WorkspaceSummary, 'running'>
 
 /** `tree`: as git has it at the path of the record, if it has. */
 export function summarize(commonDir: string, record: WorkspaceRecord, tree: Tree | undefined): PlainSummary {
-  const { id, kind, path, branch, operator, base, setup, ports, overlay, createdAt, usedAt } = record
+  const { id, kind, path, branch, operator, base, setup, ports, overlay, createdAt } = record
+  const usedAt = lastUseOf(commonDir, record)
   const isThere = isFolder(path)
   const headBranch = tree !== undefined && tree.branch !== branch ? tree.branch : null
   const state = stateOf(record, isThere, tree)

@@ -5,7 +5,7 @@ import type { WorkspaceAction, WorkspaceBase, WorkspaceSetup } from '../../core/
 import type { DirtyCounts, OpenedWorkspace, ReleasedWorkspace, ShownWorkspace, WorkspaceDiff, WorkspaceSummary } from '../../core/workspace-provider.ts'
 import { agoOf } from './present-runs.ts'
 import type { At } from './print.ts'
-import { hanging, padded, table, widthOf } from './width.ts'
+import { clip, hanging, padded, table, widthOf } from './width.ts'
 
 /** Names and values under each other; those without a value are left out. */
 export function facts(rows: readonly (readonly [string, string | null])[], at: Pick<At, 'columns'>): string {
@@ -52,6 +52,9 @@ function setupWords({ state, attempt, run, ended }: WorkspaceSetup): string {
   return `${state}${ended === null || state === 'done' ? '' : ` (${ended})`}${times}${run === null ? '' : `, run ${run}`}`
 }
 
+/** Columns of a name that has something beside it. */
+const widestName = 24
+
 export function presentWorkspaces(workspaces: readonly WorkspaceSummary[], at: At): string {
   if (workspaces.length === 0) return 'No workspaces.'
   const looked = workspaces.some(({ dirty }) => dirty !== null)
@@ -59,13 +62,14 @@ export function presentWorkspaces(workspaces: readonly WorkspaceSummary[], at: A
   const rows = workspaces.map((each) => [
     each.id,
     stateWords(each),
-    ...(looked ? [each.dirty ? changedWords(each.dirty) : '-', aheadWords(each)] : []),
+    ...(looked ? [aheadWords(each)] : []),
     ...(measured ? [each.bytes === null ? '-' : bytesWords(each.bytes)] : []),
     each.running.length === 0 ? '-' : String(each.running.length),
     agoOf(Date.parse(each.usedAt), at.nowMs),
-    nameOf(each),
+    looked ? clip(nameOf(each), widestName) : nameOf(each),
+    ...(looked ? [each.dirty ? changedWords(each.dirty) : '-'] : []),
   ])
-  const head = ['WORKSPACE', 'STATE', ...(looked ? ['CHANGED', 'AHEAD'] : []), ...(measured ? ['BYTES'] : []), 'RUNS', 'USED', 'BRANCH']
+  const head = ['WORKSPACE', 'STATE', ...(looked ? ['AHEAD'] : []), ...(measured ? ['BYTES'] : []), 'RUNS', 'USED', 'BRANCH', ...(looked ? ['CHANGED'] : [])]
   const warnings = workspaces.flatMap(({ id, warnings: all }) => all.map((warning) => hanging(`${id}: `, oneLine(warning), at.columns)))
   return [table([head, ...rows], at.columns), ...warnings].join('\n')
 }
@@ -109,14 +113,12 @@ function bytesWords(bytes: number): string {
 }
 
 function summaryRows(found: WorkspaceSummary, at: At): (readonly [string, string | null])[] {
-  const elsewhere = found.headBranch === null ? 'no branch (detached)' : `branch ${found.headBranch}`
-  const isOwn = found.headBranch === found.branch
   return [
     ['workspace', `${found.id}${found.kind === 'sandbox' ? ', a sandbox' : ''}`],
     ['branch', found.branch],
     ['operator', found.operator],
     ['state', stateWords(found)],
-    ['checked out', found.state !== 'ready' || (isOwn && found.kind === 'branch') ? null : elsewhere],
+    ['checked out', found.headBranch],
     ['head', found.head],
     ['changed', found.dirty ? changedWords(found.dirty) : null],
     ['ahead/behind', found.ahead === null && found.behind === null ? null : `${aheadWords(found)} against ${found.base.ref}`],
@@ -168,12 +170,18 @@ export function presentReleased(result: ReleasedWorkspace, at: At): string {
   if (!released) return `There was nothing to release${id === '' ? '' : ` of workspace ${id}`}.`
   const lines = [`Released workspace ${id}${branch === null ? '' : `; the branch ${branch} stays`}.`]
   if (stopped.length > 0) lines.push(`Stopped ${plural(stopped.length, 'run')}: ${stopped.join(', ')}.`)
-  if (rescue !== null)
-    lines.push(
-      hanging('', `Saved what was nowhere else as ${rescue} (holdfast workspace restore ${rescue.split('/').slice(3).join('/') || rescue}).`, at.columns),
-    )
-  return [...lines, ...actionLines(result.actions, at)].join('\n')
+  if (rescue !== null) lines.push(`Saved what was nowhere else; it comes back with:\n  holdfast workspace restore ${rescueIdOf(rescue)}`)
+  return [
+    ...lines,
+    ...actionLines(
+      result.actions.filter(({ status }) => status !== 'done'),
+      at,
+    ),
+  ].join('\n')
 }
+
+/** As workspace rescues names it. */
+const rescueIdOf = (ref: string): string => ref.replace(/^refs\/holdfast\/rescue\//, '').replaceAll('/', '-')
 
 export function presentCollected(result: CollectedWorkspaces, at: At): string {
   const verb = result.dryRun ? 'would be released' : 'released'
