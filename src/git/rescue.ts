@@ -42,9 +42,14 @@ export async function saveWork(git: Git, place: TreePlace, request: SaveWork): P
     await tree.require('keeping what was saved', ['update-ref', '--create-reflog', '-m', 'holdfast: rescue', ref, commit, zero])
     return toRescue(ref, commit, note)
   } catch (error) {
-    if (hasReason(error, 'rescue_failed') || hasReason(error, 'canceled_before_start')) throw error
-    throw failure('rescue_failed', { workspace: request.workspace, what: whatFailed(error), git: gitOf(error) }, error)
+    throw rescueFailed(request.workspace, error)
   }
+}
+
+/** What a failed look or save is to whoever wanted to remove the tree. */
+export function rescueFailed(workspace: string, error: unknown): unknown {
+  if (hasReason(error, 'rescue_failed') || hasReason(error, 'canceled_before_start')) return error
+  return failure('rescue_failed', { workspace, what: whatFailed(error), git: gitOf(error) }, error)
 }
 
 /** Everything that the commit names is there: a rescue that cannot be read would be none. */

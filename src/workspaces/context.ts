@@ -57,6 +57,11 @@ export interface WorkspaceContext {
   readonly machine: Pick<Machine, 'self' | 'isAlive'>
   readonly commands: WorkspaceCommands
   readonly now: () => Date
+  /**
+   * Starts a program that goes on alone when this process ends, with the lowest priority; nothing is known of its end. Absent: what would be
+   * done so is done in this process, which then ends later.
+   */
+  readonly background?: ((argv: readonly [string, ...string[]]) => void) | undefined
   /** A name that no other has: 12 letters and digits. */
   readonly newName: () => string
 }

@@ -13,7 +13,11 @@ import type { Wanted } from './wanted.ts'
  * Removes what is there of a tree that was never handed out, by a record that says `creating`: registration, files, mount. Only what bears
  * the nonce of that record is touched. Called with the lock of the repository; done twice, it does no harm.
  */
-export async function removeHalfMade(context: WorkspaceContext, { repository, root }: Wanted, record: WorkspaceRecord): Promise<void> {
+export async function removeHalfMade(
+  context: WorkspaceContext,
+  { repository, root }: Pick<Wanted, 'repository' | 'root'>,
+  record: WorkspaceRecord,
+): Promise<void> {
   const { path, id, nonce, options } = record
   const isOurs = (lockReason: string | null): boolean => {
     const owner = ownerOf(lockReason)
