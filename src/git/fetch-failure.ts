@@ -13,6 +13,7 @@ export function fetchFailureOf(answer: GitAnswer): FailedFetch
 export function fetchFailureOf(error: unknown): FailedFetch | undefined
 export function fetchFailureOf(what: unknown): FailedFetch | undefined {
   if (what instanceof HoldfastError) {
+    if (what.details.reason === 'unsafe_config') return { kind: 'unreachable', error: what.message, answer: undefined }
     if (what.details.reason !== 'git_timeout') return undefined
     const answer = what.details.git as GitAnswer | undefined
     return { kind: 'timeout', error: [answer?.stderr.trim(), what.message].filter(Boolean).join('\n'), answer }

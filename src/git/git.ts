@@ -9,7 +9,7 @@ import { networkOf, parseScoped } from './network.ts'
 import { type Look, offFor } from './off.ts'
 import { createPersonSettings } from './person.ts'
 import { redactAddresses } from './redact-addresses.ts'
-import { asVariables, everyCall, guarded, readsFiles, type Setting } from './settings.ts'
+import { asVariables, commandAt, everyCall, guarded, readsFiles, type Setting } from './settings.ts'
 
 /** One call of git. */
 export interface GitCall {
@@ -135,6 +135,8 @@ export function createGit({ runProgram, ownEnv, lockWaitsMs: waits = lockWaitsMs
   async function prepare(call: GitCall): Promise<{ readonly env: Record<string, string>; readonly settings: readonly Setting[] }> {
     const person = await personSettings()
     const trusted = person.trusted.map((folder): Setting => ['safe.directory', folder])
+    // What git does not know, as `lfs` where that is not installed, may be an alias of the repository for any program.
+    const unaliased: Setting = [`alias.${call.args[commandAt(call.args)]}`, '']
     const { cwd, gitDir, ceiling, signal } = call
     const list = (env: Record<string, string>, place: Pick<GitCall, 'cwd' | 'gitDir'>): Promise<GitResult> =>
       start({ ...place, ceiling, signal, args: ['config', '--list', '--show-scope', '-z'], reads: true }, env, trusted)
@@ -145,13 +147,13 @@ export function createGit({ runProgram, ownEnv, lockWaitsMs: waits = lockWaitsMs
         (await start({ ...place, ceiling, signal, args: ['ls-files', ...args], reads: true }, localEnvironment(place, ownEnv), trusted)).stdout,
     }
     const off = readsFiles(call.args) ? await offFor(call, look, person.files) : []
-    if (!call.network) return { env: local, settings: [...trusted, ...off] }
+    if (!call.network) return { env: local, settings: [unaliased, ...trusted, ...off] }
     const env = networkEnvironment(call, ownEnv)
     const all = parseScoped((await list(env, { cwd, gitDir })).stdout)
     const network = networkOf(all, call, ownEnv)
     // The settings of the person are read as well; their filters are for their own hands.
     const ofPerson = readsFiles(call.args) ? turnedOff(driversAmong(all.map(({ name }) => name))) : []
-    return { env: { ...env, ...network.env }, settings: [...trusted, ...off, ...ofPerson, ...network.settings] }
+    return { env: { ...env, ...network.env }, settings: [unaliased, ...trusted, ...off, ...ofPerson, ...network.settings] }
   }
 
   async function run(call: GitCall): Promise<GitResult> {

@@ -1,6 +1,7 @@
 import { failure } from '../core/errors.ts'
 import type { OwnEnvironment } from './environment.ts'
-import { commandAt, type Setting } from './settings.ts'
+import type { GitCall } from './git.ts'
+import { commandAt, type Setting, takesProgram } from './settings.ts'
 
 /** A setting as `git config --list --show-scope` tells of it. */
 export interface ScopedSetting {
@@ -34,11 +35,11 @@ export interface Network {
  * of its own. Whoever can write its configuration gets no program started and no credential sent elsewhere by it. Rejects with
  * `unsafe_config` where a setting cannot be overruled.
  */
-export function networkOf(all: readonly ScopedSetting[], call: { readonly args: readonly string[] }, ownEnv: OwnEnvironment): Network {
+export function networkOf(all: readonly ScopedSetting[], call: Pick<GitCall, 'args' | 'cwd' | 'gitDir'>, ownEnv: OwnEnvironment): Network {
   const person = all.filter(isOfPerson)
   const own = all.filter(({ scope }) => scope === 'local' || scope === 'worktree')
   const unsafe = own.filter(({ name }) => isUnsafe(name, call.args))
-  if (unsafe.length > 0) throw failure('unsafe_config', { path: 'the repository', names: [...new Set(unsafe.map(({ name }) => name))] })
+  if (unsafe.length > 0) throw failure('unsafe_config', { path: call.gitDir ?? call.cwd, names: [...new Set(unsafe.map(({ name }) => name))] })
   const last = (name: string): string | undefined => person.findLast((setting) => setting.name === name)?.value
   const settings: Setting[] = [
     ...own.flatMap(({ name }) => overruled(name, last, ownEnv)),
@@ -58,10 +59,11 @@ export function networkOf(all: readonly ScopedSetting[], call: { readonly args: 
   return { settings, env }
 }
 
-/** The program on the other side is named by its first setting, which ours is not. `fetch` has an option for it. */
+/** The program on the other side is named by its first setting, which ours is not. Some commands have an option for it. */
 function isUnsafe(name: string, args: readonly string[]): boolean {
-  if (/^remote\..*\.(?:receivepack|vcs)$/s.test(name)) return true
-  return args[commandAt(args)] !== 'fetch' && /^remote\..*\.uploadpack$/s.test(name)
+  const setting = /^remote\..*\.([^.]+)$/s.exec(name)?.[1]
+  const command = args[commandAt(args)]
+  return setting === 'vcs' || (setting === 'receivepack' && command === 'push') || (setting === 'uploadpack' && !takesProgram(command))
 }
 
 /** Settings that send a request elsewhere, weaken the look at who answers, or write files; with what they are where nobody sets them. */

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { readConfig } from './drivers.ts'
 import { type OwnEnvironment, personFolders } from './environment.ts'
 import { parseScoped } from './network.ts'
 import type { Setting } from './settings.ts'
@@ -23,7 +24,8 @@ export function createPersonSettings(ownEnv: OwnEnvironment, list: () => Promise
   return () => {
     const stamp = files.map(stampOf).join()
     if (known?.stamp !== stamp) {
-      const isEmpty = files.every((file) => stampOf(file) === '')
+      // Mostly none of it is there, and then no process is started to be told so.
+      const isEmpty = !/excludesfile|autocrlf|eol|\[safe|\[include/i.test(readConfig(files))
       const settings = isEmpty ? Promise.resolve(withIgnore(nothing, folders)) : list().then((text) => withIgnore(pick(text, folders?.home), folders))
       known = { stamp, settings }
       settings.catch(() => {

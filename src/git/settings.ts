@@ -47,6 +47,9 @@ export function commandAt(args: readonly string[]): number {
 const diffs = ['diff', 'diff-files', 'diff-index']
 const showsPatches = [...diffs, 'diff-tree', 'log', 'show', 'format-patch', 'whatchanged']
 
+/** Whether an option says which program speaks on the other side. */
+export const takesProgram = (command: string | undefined): boolean => command === 'fetch' || command === 'ls-remote'
+
 /** The same arguments with the options that keep the command from running what a repository names, where settings cannot. */
 export function guarded(args: readonly string[]): string[] {
   const at = commandAt(args)
@@ -57,14 +60,17 @@ export function guarded(args: readonly string[]): string[] {
   const says = args.some((arg) => arg.startsWith('--ignore-submodules'))
   if ((diffs.includes(command) || command === 'status') && !says) added.push('--ignore-submodules=dirty')
   // The first program that is configured counts, so that a setting of ours does not.
-  if (command === 'fetch' && !args.some((arg) => arg.startsWith('--upload-pack'))) added.push('--upload-pack=git-upload-pack')
+  if (takesProgram(command) && !args.some((arg) => arg.startsWith('--upload-pack'))) added.push('--upload-pack=git-upload-pack')
   return [...args.slice(0, at + 1), ...added, ...args.slice(at + 1)]
 }
 
-/** Commands that never look at a file of a tree: no filter, no driver for merges and no ignore rule concerns them. */
+/**
+ * Commands that neither look at a file of a tree nor write an index: no filter, no driver for merges and no ignore rule concerns them. Who
+ * writes an index (as `write-tree` does) compares files that are as young as it, by what their filter makes of them.
+ */
 const withoutFiles = new Set([
   ...['for-each-ref', 'show-ref', 'update-ref', 'symbolic-ref', 'pack-refs', 'rev-parse', 'rev-list', 'merge-base', 'check-ref-format'],
-  ...['cat-file', 'ls-tree', 'commit-tree', 'write-tree', 'mktree', 'config', 'version', 'count-objects', 'remote', 'ls-remote', 'fetch', 'bundle'],
+  ...['cat-file', 'ls-tree', 'commit-tree', 'mktree', 'config', 'version', 'count-objects', 'remote', 'ls-remote', 'fetch'],
 ])
 
 export function readsFiles(args: readonly string[]): boolean {
