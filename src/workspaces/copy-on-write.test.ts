@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { GitWorld } from '../../test/support/git-world.ts'
 import { canMountOverlays, endMount, openOverlayWorld } from '../../test/support/overlay-world.ts'
+import { createGit } from '../git/git.ts'
 import type { WorkspaceContext } from './context.ts'
 import { keyOf } from './layout.ts'
 import { listOverlayMounts } from './mounts.ts'
@@ -11,9 +12,9 @@ import { readRecord, removeRecord } from './records.ts'
 
 const canMount = await canMountOverlays()
 
-function opened(world: GitWorld, overrides: Partial<WorkspaceContext> = {}) {
+function opened(world: GitWorld, runProgram: WorkspaceContext['runProgram'] = world.runProgram) {
   const repo = world.repository('repo', { 'README.md': 'one\n', 'src/a.ts': 'a\n', '.gitignore': 'node_modules\n' })
-  const context = world.context(overrides)
+  const context = world.context({ runProgram, git: createGit({ runProgram, ownEnv: world.env }) })
   const open = (branch = 'one', copyOnWrite = true) => openWorkspace(context, { repo, branch, base: 'main', copyOnWrite, remotePolicy: 'local' })
   const record = () => readRecord(join(repo, '.git'), keyOf({ branch: 'one' }))
   return { repo, context, open, record }
@@ -25,11 +26,9 @@ describe.runIf(canMount)('a workspace that was opened copy-on-write', () => {
   it('is whole, says what it is, and is given back as it is, with at most 6 processes of git', async () => {
     await using world = openOverlayWorld()
     const programs: string[] = []
-    const { open, record } = opened(world, {
-      runProgram: (request) => {
-        programs.push(request.argv[0])
-        return world.runProgram(request)
-      },
+    const { open, record } = opened(world, (request) => {
+      programs.push(request.argv[0])
+      return world.runProgram(request)
     })
     const first = await open()
     expect([first.copyOnWrite, first.created, status(world, first.path), listOverlayMounts().some(({ path }) => path === first.path)]).toEqual([
@@ -40,11 +39,12 @@ describe.runIf(canMount)('a workspace that was opened copy-on-write', () => {
     ])
     expect(record()?.overlay).toMatchObject({ kind: 'root' })
     writeFileSync(join(first.path, 'src/a.ts'), 'changed\n')
+    expect(programs).toEqual(expect.arrayContaining(['git', 'mount']))
     programs.length = 0
     const again = await open()
     expect([again.id, again.path, again.created, again.actions]).toEqual([first.id, first.path, false, []])
     expect(readFileSync(join(again.path, 'src/a.ts'), 'utf8')).toBe('changed\n')
-    expect(programs.filter((program) => program === 'mount')).toEqual([])
+    expect([programs.filter((program) => program !== 'git'), programs.length <= 6]).toEqual([[], true])
   })
 
   it('has its changes again when the machine was started anew, also where its record was lost', async () => {
@@ -103,12 +103,33 @@ describe.runIf(canMount)('a workspace that was opened copy-on-write', () => {
   })
 })
 
+it('an ordinary workspace that is there is opened with at most 6 processes of git, by a new process and with a remote, too', async () => {
+  await using world = openOverlayWorld()
+  const programs: string[] = []
+  const { open, repo } = opened(world, (request) => {
+    programs.push(request.argv[0])
+    return world.runProgram(request)
+  })
+  world.remote(repo)
+  const { id } = await open('one', false)
+  expect(programs.length).toBeGreaterThan(6)
+  programs.length = 0
+  // Nothing that an earlier call found out is known to it.
+  const runProgram: WorkspaceContext['runProgram'] = (request) => {
+    programs.push(request.argv[0])
+    return world.runProgram(request)
+  }
+  const context = world.context({ runProgram, git: createGit({ runProgram, ownEnv: world.env }) })
+  expect((await openWorkspace(context, { repo, branch: 'one', base: 'main' })).id).toBe(id)
+  expect(programs.length).toBeLessThanOrEqual(6)
+})
+
 it('where it cannot be had, an ordinary workspace is made, and it is said why', async () => {
   await using world = openOverlayWorld()
-  const { open, record } = opened(world, {
-    runProgram: (request) => world.runProgram(request.argv[0] === 'mount' ? { ...request, argv: ['sh', '-c', 'echo no mounts today >&2; exit 32'] } : request),
-  })
+  const { open, record } = opened(world, (request) =>
+    world.runProgram(request.argv[0] === 'mount' ? { ...request, argv: ['sh', '-c', 'echo no mounts today >&2; exit 32'] } : request),
+  )
   const { path, copyOnWrite, actions } = await open()
   expect([copyOnWrite, status(world, path), record()?.overlay]).toEqual([false, '', null])
-  expect(actions).toContainEqual({ name: 'copy-on-write', status: 'skipped', detail: expect.stringMatching(/an ordinary tree was made.*\S/) })
+  expect(actions).toContainEqual({ name: 'copy-on-write', status: 'skipped', detail: expect.stringMatching(/an ordinary tree was made.*no mounts today/) })
 })

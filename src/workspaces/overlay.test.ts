@@ -18,7 +18,8 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type GitWorld, openGitWorld } from '../../test/support/git-world.ts'
+import type { GitWorld } from '../../test/support/git-world.ts'
+import { canMountOverlays, endMount, openOverlayWorld } from '../../test/support/overlay-world.ts'
 import type { ProgramRequest } from '../core/program.ts'
 import type { WorkspaceOverlay } from '../core/workspace.ts'
 import { createGit } from '../git/git.ts'
@@ -26,28 +27,9 @@ import { type GitRepository, openRepository } from '../git/open.ts'
 import { removeRegistration } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
 import { trashFolder } from './layout.ts'
-import { listOverlayMounts } from './mounts.ts'
 import { abandonOverlay, collectBases, isMounted, makeOverlayTree, mountAgain, prepareBase, probeOverlay, removeOverlay } from './overlay.ts'
 
-/** A world whose mounts are ended before it is removed, so that nothing is deleted through them. */
-function openOverlayWorld(): GitWorld {
-  const world = openGitWorld()
-  return {
-    ...world,
-    async [Symbol.asyncDispose]() {
-      for (const { path } of [...listOverlayMounts()].reverse()) {
-        if (path.startsWith(`${world.folder}/`))
-          await world.runProgram({ argv: ['umount', '-l', path], cwd: '/', env: world.env, timeoutMs: 20_000, maxOutputBytes: 1024 })
-      }
-      await world[Symbol.asyncDispose]()
-    },
-  }
-}
-
-const canMount = await (async () => {
-  await using world = openOverlayWorld()
-  return (await probeOverlay(world.context())).ok
-})()
+const canMount = await canMountOverlays()
 
 const files = {
   'README.md': 'one\n',
@@ -98,11 +80,6 @@ function contentOf(folder: string): Record<string, string> {
     found[name] = `${mode.toString(8)} ${createHash('sha256').update(content).digest('hex')}`
   }
   return found
-}
-
-async function endMount(world: GitWorld, path: string): Promise<void> {
-  const { outcome } = await world.runProgram({ argv: ['umount', path], cwd: '/', env: world.env, timeoutMs: 20_000, maxOutputBytes: 1024 })
-  expect(outcome.exitCode).toBe(0)
 }
 
 /**
