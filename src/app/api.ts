@@ -13,6 +13,9 @@ import type {
   WorkspaceDiff,
   WorkspaceSummary,
 } from '../core/workspace-provider.ts'
+import type { CollectedWorkspaces } from '../workspaces/gc.ts'
+
+export type { CollectedWorkspaces } from '../workspaces/gc.ts'
 
 /** What Holdfast does, as every surface sees it: the library, the command line and MCP hand in and give out these values. */
 export interface App {
@@ -69,7 +72,10 @@ export interface App {
     force?: boolean | undefined
   }): Promise<DroppedRescues>
   /** Says which workspaces may go, and, where it is no dry run, releases them. */
-  collectWorkspaces(input: { repo?: string | undefined; dryRun?: boolean | undefined }, call?: WorkspaceCall): Promise<CollectedWorkspaces>
+  collectWorkspaces(
+    input: { repo?: string | undefined; all?: boolean | undefined; dryRun?: boolean | undefined },
+    call?: WorkspaceCall,
+  ): Promise<CollectedWorkspaces>
   /** Deletes a branch that no worktree has, and keeps its tip under a private ref for a while. */
   deleteBranch(input: { branch: string; repo?: string | undefined }): Promise<DeletedBranch>
 
@@ -119,12 +125,6 @@ export interface ExportedRescue {
 
 export interface DroppedRescues {
   readonly dropped: readonly string[]
-  readonly kept: readonly { readonly id: string; readonly why: string }[]
-}
-
-export interface CollectedWorkspaces {
-  readonly dryRun: boolean
-  readonly released: readonly { readonly id: string; readonly why: string; readonly rescue: string | null }[]
   readonly kept: readonly { readonly id: string; readonly why: string }[]
 }
 

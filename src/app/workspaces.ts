@@ -2,12 +2,14 @@ import { resolve } from 'node:path'
 import type { ProviderCall } from '../core/workspace-provider.ts'
 import { createGit } from '../git/git.ts'
 import type { WorkspaceContext } from '../workspaces/context.ts'
+import { diffWorkspace } from '../workspaces/diff.ts'
 import { findWorkspace } from '../workspaces/find.ts'
 import { listWorkspaces, summaryOf } from '../workspaces/list.ts'
 import { openWorkspace } from '../workspaces/open.ts'
 import { isMounted, mountAgain } from '../workspaces/overlay.ts'
 import { releaseWorkspace } from '../workspaces/release.ts'
 import { withRepositoryLock } from '../workspaces/repository-lock.ts'
+import { rerunSetup } from '../workspaces/setup.ts'
 import type { App, WorkspaceCall } from './api.ts'
 import type { AppContext } from './context.ts'
 import { newRunId } from './run-id.ts'
@@ -75,6 +77,12 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     async workspaceStatus({ workspace, repo }) {
       const room = await contextFor(repo)
       return summaryOf(room, await findWorkspace(room, workspace, repo), { status: true, bytes: true })
+    },
+    async diffWorkspace(input) {
+      return diffWorkspace(await contextFor(input.repo), input)
+    },
+    async setupWorkspace(input, call = {}) {
+      return rerunSetup(await contextFor(input.repo), input, callOf(call))
     },
   } as WorkspaceUseCases
 }

@@ -39,8 +39,9 @@ export const workspaceSetup = operation({
 export const workspaceGc = operation({
   name: 'workspace-gc',
   summary: 'Release workspaces that were not used for long.',
-  description: 'None that is young, locked, in use or holds what would be lost. What is released is rescued like any other.',
-  input: strictObject({ repo: repoField(), dryRun: optional(flag('Only say what would be released.')) }),
+  description:
+    'None that is young, locked, in use or holds what would be lost. Takes away, too, what nobody needs: old rescues that a branch holds, ports, the trash.',
+  input: strictObject({ repo: repoField(), all: optional(flag('Of every repository.')), dryRun: optional(flag('Only say what would be done.')) }),
   cli: { values: repoValue, examples: ['holdfast workspace gc --dry-run'] },
   run: (app, input, call) => app.collectWorkspaces(input, call),
 })

@@ -162,6 +162,8 @@ function normalize(value: unknown, folder: string): unknown {
     .replaceAll(folder, '<folder>')
     .replace(/\b(?:[0-9a-f]{10})-\d{8}T\d{6}Z-[0-9a-z]+\b/g, '<rescue>')
     .replace(/\b(?:[0-9a-f]{10})\/\d{8}T\d{6}Z-[0-9a-z]+\b/g, '<rescue-ref>')
+    .replace(/refs\/holdfast\/fetch\/[\w-]+/g, '<fetch-ref>')
+    .replace(/"inputs":"[0-9a-f]+"/g, '"inputs":"<hash>"')
     .replace(/root-[0-9a-f]{6}\b/g, 'root-<hash>')
     .replace(/\b[0-9a-hjkmnp-tv-z]{12}\b/g, '<run>')
     .replace(/\b[0-9a-f]{10}\b/g, '<id>')
@@ -217,7 +219,7 @@ describe('one story of workspaces', () => {
 
   it('goes as it should', () => {
     const { raw, main } = library
-    expect(raw.opened).toMatchObject({ branch: 'feature/login', created: true, base: { source: 'local', behind: 0 } })
+    expect(raw.opened).toMatchObject({ branch: 'feature/login', created: true, base: { source: 'local', ref: 'refs/heads/main', remoteError: expect.stringContaining('origin') } })
     expect(raw['opened again']).toMatchObject({ id: raw.opened?.id, path: raw.opened?.path, created: false, base: { source: 'existing', remoteError: null } })
     expect(raw['a second one']).toMatchObject({ created: true, setup: { state: 'done', attempt: 1 } })
     expect(raw['a second one']?.path).not.toBe(raw.opened?.path)
