@@ -124,9 +124,19 @@ async function drop(repo: GitRepository, ref: string): Promise<void> {
 export async function findLeakedFetchRefs(repo: GitRepository, now: Date): Promise<readonly string[]> {
   const { stdout } = await repo.require('reading refs', ['for-each-ref', '--format=%(refname)', fetchRefs], { reads: true })
   return stdout.split('\n').filter((ref) => {
-    const begun = /^(\d{13})-[0-9a-f]+$/.exec(ref.slice(fetchRefs.length))?.[1]
-    return begun !== undefined && now.getTime() - Number(begun) > leakedAfterMs
+    const [, begun, pid] = /^(\d{13})-(\d+)-[0-9a-f]+$/.exec(ref.slice(fetchRefs.length)) ?? []
+    return begun !== undefined && (now.getTime() - Number(begun) > leakedAfterMs || !isThere(Number(pid)))
   })
+}
+
+/** A pid that was given to another process only means that the ref stays for a day. */
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return errnoOf(error) !== 'ESRCH'
+  }
 }
 
 /** Deletes them; how many. */
