@@ -149,7 +149,7 @@ it('a branch that diverged from what was published is refused, and neither is mo
   expectNothing(world, repo, refs)
 })
 
-it('a branch that is moved while it is opened keeps where it was moved to', async () => {
+it('a branch that is moved while it is opened is opened where it was moved to', async () => {
   await using world = openGitWorld()
   const repo = world.repository('repo')
   world.sh(repo, 'branch', 'work')
@@ -160,9 +160,21 @@ it('a branch that is moved while it is opened keeps where it was moved to', asyn
     isMoved = true
     world.sh(repo, 'update-ref', 'refs/heads/work', moved)
   })
-  await expect(openWorkspace(world.context({ git }), { repo, branch: 'work' })).rejects.toMatchObject({ details: { reason: 'branch_moved', found: moved } })
-  expect(world.sh(repo, 'rev-parse', 'work')).toBe(moved)
-  expect(await openWorkspace(world.context(), { repo, branch: 'work' })).toMatchObject({ base: { sha: moved } })
+  const opened = await openWorkspace(world.context({ git }), { repo, branch: 'work' })
+  expect([opened.base.sha, world.sh(repo, 'rev-parse', 'work'), world.sh(opened.path, 'status', '--porcelain')]).toEqual([moved, moved, ''])
+})
+
+it('a branch that somebody makes while it is opened is theirs', async () => {
+  await using world = openGitWorld()
+  const repo = world.repository('repo')
+  const theirs = world.sh(repo, 'commit-tree', '-m', 'other', 'main^{tree}')
+  let isMade = false
+  const git = watched(world.git, ({ args }) => {
+    if (args[0] !== 'update-ref' || isMade) return
+    isMade = true
+    world.sh(repo, 'update-ref', 'refs/heads/work', theirs)
+  })
+  expect(await openWorkspace(world.context({ git }), { repo, branch: 'work' })).toMatchObject({ created: false, base: { source: 'existing', sha: theirs } })
 })
 
 it('a branch that is checked out elsewhere is refused, naming the place', async () => {

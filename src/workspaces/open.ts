@@ -3,6 +3,7 @@ import { failure } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
 import type { WorkspaceRecord, WorkspaceSetup } from '../core/workspace.ts'
 import type { OpenedWorkspace, OpenWorkspaceRequest, ProviderCall } from '../core/workspace-provider.ts'
+import { sweepFetchRefs } from '../git/base.ts'
 import type { WorkspaceContext } from './context.ts'
 import { finishTree } from './create.ts'
 import { oneAtATime } from './one-at-a-time.ts'
@@ -59,6 +60,7 @@ async function openAnyhow(
   const { repository, key } = wanted
   const until = monotonicMs() + othersWorkMs
   report.note('requested')
+  await sweepFetchRefs(repository, context.now())
   for (let attempt = 1; attempt <= maxAttempts; ) {
     if (call.signal?.aborted) throw failure('canceled_before_start', {})
     const record = readRecord(repository.commonDir, key)

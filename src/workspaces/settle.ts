@@ -1,8 +1,9 @@
 import { existsSync, rmdirSync } from 'node:fs'
-import { failure } from '../core/errors.ts'
+import { failure, hasReason } from '../core/errors.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import type { ProviderCall } from '../core/workspace-provider.ts'
 import { listTrees, type Tree, usesBranch } from '../git/admin.ts'
+import { findGitAtWork } from '../git/at-work.ts'
 import { branchRef } from '../git/names.ts'
 import { reconcile } from '../git/publication.ts'
 import { findRef } from '../git/refs.ts'
@@ -53,6 +54,8 @@ export async function settle(context: WorkspaceContext, wanted: Wanted, prepared
   if (isAtWork(context, record)) return { kind: 'wait' }
   if (record?.state === 'creating') {
     if (prepared === undefined) return { kind: 'again' }
+    // Whoever was at work is gone, and the git that it started may not be.
+    if (findGitAtWork({ path: record.path, mark: lockReasonOf(record) }).length > 0) return { kind: 'wait' }
     await removeHalfMade(context, wanted, record)
     report.did('recreated', 'it was being made when that was cut short, and is made from the beginning')
   }
@@ -172,9 +175,15 @@ async function make(
   }
   if (prepared === undefined) return { kind: 'again' }
   if (branch !== null && !(await isStillSo(context, wanted, branch, record, prepared, report))) return { kind: 'again' }
-  const begun = await beginTree(context, wanted, { ...prepared, previous: prepared.previous && record }, report, call)
-  report.did(...madeOf(wanted, begun))
-  return { kind: 'begun', begun }
+  try {
+    const begun = await beginTree(context, wanted, { ...prepared, previous: prepared.previous && record }, report, call)
+    report.did(...madeOf(wanted, begun))
+    return { kind: 'begun', begun }
+  } catch (error) {
+    // Somebody made the branch, or moved it, without our lock.
+    if (hasReason(error, 'branch_moved')) return { kind: 'again' }
+    throw error
+  }
 }
 
 /** Whether the branch is where it was when the tree was prepared. One that resumes is first brought to what was published of it. */

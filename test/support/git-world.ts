@@ -76,26 +76,28 @@ export function openGitWorld(): GitWorld {
       sh(repository, 'branch', '--quiet', '--set-upstream-to=origin/main', 'main')
       return name
     },
-    context: (overrides = {}) => ({
-      git,
-      runProgram,
-      ownEnv: world.env,
-      root: world.path('workspaces'),
-      base: world.root,
-      settings: {
-        limits: { maxWorkspaces: null, maxBytes: null, minFreeBytes: 0, idleMs: 7 * 86_400_000, rescueMs: 30 * 86_400_000 },
-        options: { copyOnWrite: false, setup: null, lfs: 'auto', submodules: 'init-offline', sparse: 'inherit', carry: [], ports: 0, passEnv: [] },
-        remote: null,
-        remotePolicy: 'prefer-remote',
-        trusted: [],
-      },
-      lock: lockFile,
-      machine: { self: identifySelf(), isAlive },
-      commands: noCommands,
-      now: () => new Date(),
-      newName,
-      ...overrides,
-    }),
+    context: (overrides = {}) => ({ ...plainContext({ git, runProgram, ownEnv: world.env }, world.path('workspaces'), world.root), ...overrides }),
+  }
+}
+
+/** What workspaces are made with on this machine, with the usual settings and without commands. */
+export function plainContext(parts: Pick<WorkspaceContext, 'git' | 'runProgram' | 'ownEnv'>, root: string, base: string): WorkspaceContext {
+  return {
+    ...parts,
+    root,
+    base,
+    settings: {
+      limits: { maxWorkspaces: null, maxBytes: null, minFreeBytes: 0, idleMs: 7 * 86_400_000, rescueMs: 30 * 86_400_000 },
+      options: { copyOnWrite: false, setup: null, lfs: 'auto', submodules: 'init-offline', sparse: 'inherit', carry: [], ports: 0, passEnv: [] },
+      remote: null,
+      remotePolicy: 'prefer-remote',
+      trusted: [],
+    },
+    lock: lockFile,
+    machine: { self: identifySelf(), isAlive },
+    commands: noCommands,
+    now: () => new Date(),
+    newName,
   }
 }
 
