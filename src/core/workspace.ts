@@ -51,6 +51,8 @@ export interface WorkspaceSetup {
   readonly ended: string | null
   /** Who runs it. */
   readonly holder: ProcessIdentity | null
+  /** A hash over the tree, the command and the files of dependencies that it was run for. */
+  readonly inputs?: string | undefined
 }
 
 export const featureModes = {

@@ -51,6 +51,8 @@ export interface RepositoryFiles {
   events(key: string): string
   /** What is said of commands that run in a workspace, a file for each. */
   leases(key: string): string
+  /** What is locked while the setup of a workspace runs. */
+  setup(key: string): string
 }
 
 /** What we keep beside the refs of a repository. Every private ref is below `refs/holdfast/`. */
@@ -64,6 +66,7 @@ export function repositoryFiles(commonDir: string): RepositoryFiles {
     record: (key) => join(records, `${key}.json`),
     events: (key) => join(folder, 'events', `${key}.jsonl`),
     leases: (key) => join(folder, 'leases', key),
+    setup: (key) => join(folder, `${key}.setup`),
   }
 }
 
