@@ -2,9 +2,10 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, rea
 import { basename, join } from 'node:path'
 import { errnoOf, failure, hasReason } from '../core/errors.ts'
 import type { WorkspaceContext } from './context.ts'
-import { repositoryFolder, trashFolder } from './layout.ts'
+import { repositoryFolder } from './layout.ts'
 import { layersInUse } from './overlay-folders.ts'
 import { runTool } from './run-tool.ts'
+import { moveToTrash } from './trash.ts'
 
 /**
  * Folders that are made once, never changed, and looked through by any number of copy-on-write trees: checkouts of commits, and copies of
@@ -80,7 +81,7 @@ export async function requireFrozen(
     return found
   }
   const isUsed = layersInUse(context.root)
-  for (const left of unmarked(store)) if (!isUsed(left)) toTrash(context, left)
+  for (const left of unmarked(store)) if (!isUsed(left)) moveToTrash(context, left, basename(left))
   const name = `${key}.${context.newName()}`
   const folder = join(store.folder, name)
   mkdirSync(join(folder, 'tree'), { recursive: true })
@@ -113,24 +114,13 @@ export async function collectFrozen(
         if (dryRun) return
         // Without its marker a folder is taken for whole by nobody.
         for (const { key } of unused) rmSync(markerOf(store, key), { force: true })
-        for (const folder of [...unused.flatMap(({ folder }) => folder ?? []), ...left]) toTrash(context, folder)
+        for (const folder of [...unused.flatMap(({ folder }) => folder ?? []), ...left]) moveToTrash(context, folder, basename(folder))
       })
     } catch (error) {
       if (!hasReason(error, 'lock_timeout')) throw error
     }
   }
   return collected
-}
-
-/** Takes a folder out of the way at once; whoever empties the trash deletes it. No harm where there is none. */
-export function toTrash({ root, newName }: Pick<WorkspaceContext, 'root' | 'newName'>, folder: string): void {
-  const trash = trashFolder(root)
-  mkdirSync(trash, { recursive: true, mode: 0o700 })
-  try {
-    renameSync(folder, join(trash, `${basename(folder)}-${newName()}`))
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-  }
 }
 
 const markerOf = ({ folder }: FrozenStore, key: string): string => join(folder, `${key}.json`)

@@ -1,5 +1,5 @@
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { failure, hasReason, messageOf } from '../core/errors.ts'
 import type { WorkspaceOverlay } from '../core/workspace.ts'
 import { gitFailure } from '../git/git.ts'
@@ -7,12 +7,13 @@ import type { GitRepository } from '../git/open.ts'
 import { readText } from '../git/repository.ts'
 import { addTree, removeRegistration } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
-import { collectFrozen, storeOf, toTrash, withStore } from './frozen.ts'
+import { collectFrozen, storeOf, withStore } from './frozen.ts'
 import { type FrozenBase, requireBase } from './frozen-base.ts'
 import { requireFolders } from './frozen-folders.ts'
 import { findMount, listOverlayMounts, mountOverlay, unmount } from './mounts.ts'
 import { listOverlayNotes, makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
 import { canonical } from './placement.ts'
+import { moveToTrash } from './trash.ts'
 
 /** Whether copy-on-write trees can be made here, and else why not, in a sentence without a full stop. */
 export type OverlayProbe = { readonly ok: true; readonly kind: WorkspaceOverlay['kind'] } | { readonly ok: false; readonly why: string }
@@ -200,7 +201,7 @@ async function takeAway(context: WorkspaceContext, folder: string, path: string)
     if (unmounted.how === 'failed') throw failure('not_owned', { path, why: `it cannot be unmounted: ${unmounted.said}` })
     how = unmounted.how
   }
-  toTrash(context, folder)
+  if (existsSync(folder)) moveToTrash(context, folder, basename(folder))
   return how
 }
 
