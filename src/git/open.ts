@@ -34,20 +34,14 @@ export interface OpenRepositoryContext {
 }
 
 /** The repository that holds a folder. Rejects with `not_a_repository`, or `dubious_ownership` where it is another user's and not trusted. */
-export async function openRepository({ git, settings }: OpenRepositoryContext, path: string): Promise<GitRepository> {
+export async function openRepository(context: OpenRepositoryContext, path: string): Promise<GitRepository> {
+  const { settings } = context
   const found = findRepository(path)
   if (found === undefined) {
-    const { answer } = await git.run({ args: ['rev-parse', '--git-dir'], cwd: existingFolder(path), reads: true })
+    const { answer } = await context.git.run({ args: ['rev-parse', '--git-dir'], cwd: existingFolder(path), reads: true })
     throw failure('not_a_repository', { path, git: answer })
   }
-  const config = settings.trusted.map((folder) => `safe.directory=${folder}`)
-  if (isForeign(found)) {
-    const asked = await git.run({ args: ['rev-parse', '--git-dir'], cwd: found.root, reads: true, config })
-    if (asked.exitCode !== 0) {
-      const isDubious = /dubious ownership/.test(asked.stderr)
-      throw failure(isDubious ? 'dubious_ownership' : 'not_a_repository', { path: found.root, git: asked.answer })
-    }
-  }
+  const git = isForeign(found) ? await trusting(context.git, settings.trusted, found) : context.git
   const isBare = isBareRepository(found.commonDir)
   const { commonDir, gitDir, mainRoot } = found
   return {
@@ -59,6 +53,18 @@ export async function openRepository({ git, settings }: OpenRepositoryContext, p
     isBare,
     ...placeOf(git, { cwd: commonDir, gitDir: commonDir }),
   }
+}
+
+/** git that works in a repository of another user, where the person trusts that; asked of git itself, which also knows the settings of the person. */
+async function trusting(git: Git, trusted: readonly string[], { root }: Repository): Promise<Git> {
+  const config = trusted.map((folder) => `safe.directory=${folder}`)
+  const withTrust: Git = {
+    run: (call) => git.run({ ...call, config: [...config, ...(call.config ?? [])] }),
+    require: (what, call) => git.require(what, { ...call, config: [...config, ...(call.config ?? [])] }),
+  }
+  const asked = await withTrust.run({ args: ['rev-parse', '--git-dir'], cwd: root, reads: true })
+  if (asked.exitCode === 0) return withTrust
+  throw failure(/dubious ownership/.test(asked.stderr) ? 'dubious_ownership' : 'not_a_repository', { path: root, git: asked.answer })
 }
 
 /**
