@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, renameSync, rmdirSync, unlinkSync, writeFileSync 
 import { join } from 'node:path'
 import { errnoOf } from '../core/errors.ts'
 import { type ByteText, below, toShown } from './byte-text.ts'
+import type { Git } from './git.ts'
 import { indexInfo } from './raw-objects.ts'
 import { lookAt } from './tree-changes.ts'
 import type { TreeGit } from './tree-place.ts'
@@ -22,18 +23,25 @@ const checkoutTimeoutMs = 30 * 60_000
 export async function checkoutRaw(tree: TreeGit, files: readonly WantedFile[], scratch: string): Promise<string> {
   const [gitDir, target] = [join(scratch, 'git'), join(scratch, 'files')]
   mkdirSync(target, { recursive: true, mode: 0o700 })
-  const format = files.some(({ oid }) => oid?.length === 64) ? 'sha256' : 'sha1'
-  await tree.git.require('making a place for files', {
-    args: ['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, gitDir],
-    cwd: scratch,
-  })
-  mkdirSync(join(gitDir, 'objects', 'info'), { recursive: true })
-  writeFileSync(join(gitDir, 'objects', 'info', 'alternates'), `${JSON.stringify(join(tree.commonDir, 'objects'))}\n`)
+  const isLong = files.some(({ oid }) => oid?.length === 64)
+  await makeBorrower(tree.git, { gitDir, commonDir: tree.commonDir, cwd: scratch, isLong })
   const place = { cwd: target, gitDir, workTree: target, indexFile: join(scratch, 'index'), timeoutMs: checkoutTimeoutMs }
   const lines = files.flatMap(({ path, mode, oid }) => (oid === null ? [] : [{ path, mode, oid }]))
   await tree.git.require('writing files', { ...place, args: ['update-index', '-z', '--index-info'], stdin: indexInfo(lines) })
   await tree.git.require('writing files', { ...place, args: ['checkout-index', '--all', '--quiet'] })
   return target
+}
+
+/** Makes a bare repository that has the objects of another one and nothing else of it. `isLong`: its names are of SHA-256. */
+export async function makeBorrower(
+  git: Git,
+  place: { readonly gitDir: string; readonly commonDir: string; readonly cwd: string; readonly isLong: boolean },
+): Promise<void> {
+  const { gitDir, commonDir, cwd, isLong } = place
+  const args = ['init', '--quiet', '--bare', '--template=', `--object-format=${isLong ? 'sha256' : 'sha1'}`, gitDir]
+  await git.require('making a place for files', { args, cwd })
+  mkdirSync(join(gitDir, 'objects', 'info'), { recursive: true })
+  writeFileSync(join(gitDir, 'objects', 'info', 'alternates'), `${JSON.stringify(join(commonDir, 'objects'))}\n`)
 }
 
 /** What stands where a new file shall be, or on the way to it; undefined where nothing does. `leaving`: what is taken away first. */
