@@ -37,13 +37,23 @@ export const isShallow = (repository: Pick<GitRepository, 'commonDir'>): boolean
 
 const maxAttributesBytes = 256 * 1024
 
+/** Lines that name filters, by their commit, which never changes: all of its folders are looked through for them. */
+const attributesOf = new Map<string, string>()
+const maxKnown = 50
+
 /** The names of the filters that the files of a commit may have: its attributes and those of the repository name them. */
 export async function listFilters(repository: GitRepository, sha: string): Promise<ReadonlySet<string>> {
   // Written out, so that no setting of the repository changes how it is printed.
   const how = ['-h', '--fixed-strings', '--no-color', '--no-line-number', '--no-column', '--no-textconv', '--text']
-  const found = await repository.run(['grep', ...how, '-e', 'filter=', sha, '--', ':(top,glob)**/.gitattributes'], { reads: true })
-  if (found.exitCode > 1) throw gitFailure('looking for the filters of files', found)
+  let committed = attributesOf.get(sha)
+  if (committed === undefined) {
+    const found = await repository.run(['grep', ...how, '-e', 'filter=', sha, '--', ':(top,glob)**/.gitattributes'], { reads: true })
+    if (found.exitCode > 1) throw gitFailure('looking for the filters of files', found)
+    committed = found.stdout
+    if (attributesOf.size >= maxKnown) attributesOf.clear()
+    attributesOf.set(sha, committed)
+  }
   const own = readText(`${repository.commonDir}/info/attributes`, maxAttributesBytes) ?? ''
-  const lines = `${found.stdout}\n${own}`.split('\n').filter((line) => !/^\s*#/.test(line))
+  const lines = `${committed}\n${own}`.split('\n').filter((line) => !/^\s*#/.test(line))
   return new Set(lines.flatMap((line) => Array.from(line.matchAll(/\sfilter=(\S+)/g), ([, name]) => name as string)))
 }
