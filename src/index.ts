@@ -42,8 +42,10 @@ export type {
   WorkspaceCall,
   WorkspaceReference,
 } from './app/api.ts'
+export type { FileEncoding, FileReference, ReadFileInput, ReadFileResult } from './app/files.ts'
 export type { StreamName } from './core/command.ts'
 export { type ErrorCode, HoldfastError } from './core/errors.ts'
+export type { FileEntry, FileKind, FileList, FileRemoved, FileStat, FileWritten, WriteRoute } from './core/files.ts'
 export type { Outcome, OutcomeKind } from './core/outcome.ts'
 export type { Gap, Leftover, RunState, Usage } from './core/run.ts'
 export type { Note, NoteCategory } from './core/store.ts'
@@ -165,6 +167,13 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
     gc: checked(ops.gc),
     doctor: checked(ops.doctor),
     config: () => app.config(),
+    readFile: checked(ops.filesRead),
+    writeFile: checked(ops.filesWrite),
+    appendFile: checked(ops.filesAppend),
+    listFiles: checked(ops.filesList),
+    statFile: checked(ops.filesStat),
+    makeDirectory: checked(ops.filesMkdir),
+    removeFile: checked(ops.filesRemove),
     close: () => app.close(),
     [Symbol.asyncDispose]: () => app.close(),
   }

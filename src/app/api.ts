@@ -14,11 +14,12 @@ import type {
   WorkspaceSummary,
 } from '../core/workspace-provider.ts'
 import type { CollectedWorkspaces } from '../workspaces/gc.ts'
+import type { FileUseCases } from './files.ts'
 
 export type { CollectedWorkspaces } from '../workspaces/gc.ts'
 
 /** What Holdfast does, as every surface sees it: the library, the command line and MCP hand in and give out these values. */
-export interface App {
+export interface App extends FileUseCases {
   exec(input: ExecInput, call?: ExecCall): Promise<RunResult>
   /** Waits until the run ends, at most `waitMs` (undefined: as long as it takes). */
   wait(input: { run: string; waitMs?: number | undefined; budget?: number | undefined }, call?: Call): Promise<RunResult>

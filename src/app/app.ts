@@ -4,7 +4,9 @@ import type { RunFilter } from '../core/store.ts'
 import type { App } from './api.ts'
 import { checkLimit } from './check-limit.ts'
 import type { AppBasis, AppEquipment } from './context.ts'
+import type { FileUseCases } from './files.ts'
 import { readRecord } from './run-folder.ts'
+import type { EnsureMounted } from './run-tree.ts'
 import { toSummary } from './summary.ts'
 import type { UseCases } from './use-cases.ts'
 import type { WorkspaceUseCases } from './workspaces.ts'
@@ -41,6 +43,12 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
   }
 
   const workspaces = async (): Promise<WorkspaceUseCases> => (await useCases()).workspaces()
+
+  let filing: Promise<FileUseCases> | undefined
+  function files(): Promise<FileUseCases> {
+    filing ??= openFileUseCases(basis, equipped, async (workspace) => (await workspaces()).ensureMounted(workspace))
+    return filing
+  }
 
   /** Runs that ended unseen, or whose holder died, are told as such before anybody looks at the history. */
   async function history(): Promise<void> {
@@ -102,6 +110,13 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     dropRescues: async (...given) => (await workspaces()).dropRescues(...given),
     collectWorkspaces: async (...given) => (await workspaces()).collectWorkspaces(...given),
     deleteBranch: async (...given) => (await workspaces()).deleteBranch(...given),
+    readFile: async (...given) => (await files()).readFile(...given),
+    writeFile: async (...given) => (await files()).writeFile(...given),
+    appendFile: async (...given) => (await files()).appendFile(...given),
+    listFiles: async (...given) => (await files()).listFiles(...given),
+    statFile: async (...given) => (await files()).statFile(...given),
+    makeDirectory: async (...given) => (await files()).makeDirectory(...given),
+    removeFile: async (...given) => (await files()).removeFile(...given),
     async close() {
       closed = true
       // A call that came before waits for the same, and has its turn first.
@@ -110,6 +125,21 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     },
   }
   return withMaskedErrors(app, equipped)
+}
+
+async function openFileUseCases(basis: AppBasis, equipped: () => Promise<AppEquipment>, ensureMounted: EnsureMounted): Promise<FileUseCases> {
+  const [{ createFileUseCases }, { createHostFiles }, { requireNamed }, more] = await Promise.all([
+    import('./files.ts'),
+    import('../files/host-files.ts'),
+    import('./run-tree.ts'),
+    equipped(),
+  ])
+  return createFileUseCases({
+    root: basis.root,
+    base: basis.base,
+    rootOf: async (workspace) => (await requireNamed({ ...basis, ...more }, workspace, ensureMounted)).record.path,
+    openFiles: (root) => createHostFiles({ root, machine: more.machine }),
+  })
 }
 
 /** What a caller hands in may hold a secret, and an error names it: it is masked like everything else that is told. */

@@ -42,7 +42,8 @@ export async function findTree(context: AppContext, input: ExecInput, within: Wi
   return inWorkspace(context, input, workspace, cwd, false, [])
 }
 
-async function requireNamed(context: AppContext, reference: string, ensureMounted: EnsureMounted): Promise<RunWorkspace> {
+/** A workspace by what its caller calls it, whole and mounted. Throws `workspace_not_found` or `workspace_unusable`. */
+export async function requireNamed(context: AppContext, reference: string, ensureMounted: EnsureMounted): Promise<RunWorkspace> {
   const [{ findWorkspace }, { checkUsable }] = await Promise.all([import('../workspaces/find.ts'), import('./run-workspace.ts')])
   const found = await findWorkspace({ root: context.workspaces.root(), base: context.base }, reference)
   if (found.record.overlay !== null) await ensureMounted(found)

@@ -9,6 +9,7 @@ import { type App, type Call, type ExecCall, type ExecInput, type RunResult, typ
 import type { ActiveRun, AppContext } from './context.ts'
 import { examine } from './doctor.ts'
 import { createExecutions, type Within } from './execution.ts'
+import type { FileUseCases } from './files.ts'
 import { followLogs } from './follow-logs.ts'
 import { awaitEnd, type HeldRuns, measured, settleAbandoned } from './following.ts'
 import { collectGarbage, collectWhenDue } from './gc.ts'
@@ -31,7 +32,7 @@ const indexAfterMs = 250
 const closeMs = 4_000
 
 /** What the app does besides listing what there is; see createApp, which loads it when it is needed. */
-export interface UseCases extends Omit<App, 'runs' | 'listNotes' | 'removeNote' | 'config' | keyof WorkspaceUseCases> {
+export interface UseCases extends Omit<App, 'runs' | 'listNotes' | 'removeNote' | 'config' | keyof WorkspaceUseCases | keyof FileUseCases> {
   workspaces(): Promise<WorkspaceUseCases>
   /** The record of a run that this process holds, as it is now. */
   held(id: string): Promise<RunRecord | undefined>

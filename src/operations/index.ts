@@ -2,6 +2,7 @@ import { config } from './config.ts'
 import { digest } from './digest.ts'
 import { doctor } from './doctor.ts'
 import { exec } from './exec.ts'
+import { filesAppend, filesList, filesMkdir, filesRead, filesRemove, filesStat, filesWrite } from './files.ts'
 import { gc } from './gc.ts'
 import { input } from './input.ts'
 import { noteAdd, noteList, noteRemove } from './notes.ts'
@@ -51,6 +52,13 @@ export const operations: readonly Operation[] = [
   workspaceDrop,
   workspaceGc,
   workspaceDeleteBranch,
+  filesRead,
+  filesWrite,
+  filesAppend,
+  filesList,
+  filesStat,
+  filesMkdir,
+  filesRemove,
   gc,
   doctor,
   config,
@@ -61,6 +69,13 @@ export {
   digest,
   doctor,
   exec,
+  filesAppend,
+  filesList,
+  filesMkdir,
+  filesRead,
+  filesRemove,
+  filesStat,
+  filesWrite,
   gc,
   input,
   noteAdd,

@@ -92,7 +92,7 @@ export function unknownField(op: Pick<Operation, 'name'>, given: string, known: 
 
 /** `note-add` as it is typed: `note add`. */
 export function commandOf(op: Pick<Operation, 'name'>): string {
-  return /^(?:note|workspace|file)-/.test(op.name) ? op.name.replace('-', ' ') : op.name
+  return /^(?:note|workspace|files)-/.test(op.name) ? op.name.replace('-', ' ') : op.name
 }
 
 /**

@@ -1,0 +1,108 @@
+import { optional, strictObject } from 'valibot'
+import { fileEncodings } from '../app/files.ts'
+import { bytes, choice, flag, size, text, whole } from './fields.ts'
+import { operation } from './operation.ts'
+import { workspaceField } from './workspace-fields.ts'
+
+/** Files of the project, or of a workspace. No path, and no link on its way, leads out of it. */
+
+const where = {
+  path: text('The file: a relative path with forward slashes.'),
+  workspace: optional(workspaceField()),
+}
+
+const inside = 'A path, or a link on its way, that leads out of the project or workspace is refused.'
+
+export const filesRead = operation({
+  name: 'files-read',
+  summary: 'Read a file: all of it, or a range of lines or bytes.',
+  description: `${inside} Its content comes as it is: secrets are not masked.`,
+  input: strictObject({
+    ...where,
+    lines: optional(text('Lines: 120, 100-150, 100-, -20 (the last 20).')),
+    bytes: optional(text('Bytes: 0-1023, 4096-, -512 (the last 512).')),
+    encoding: optional(choice('How the content is written in the answer.', fileEncodings, { default: 'text' })),
+    maxBytes: optional(size('Refuse more than this; of lines give as many as fit.', 'a positive number of bytes', { default: '16MiB' })),
+  }),
+  cli: {
+    positionals: ['path'],
+    flags: { maxBytes: 'max-bytes' },
+    values: { lines: 'RANGE', bytes: 'RANGE', workspace: 'WORKSPACE' },
+    examples: ['holdfast files read src/main.ts --lines 1-40', 'holdfast files read notes.md --workspace feature/login --json'],
+  },
+  check(input) {
+    if (input.lines !== undefined && input.bytes !== undefined)
+      return { field: 'bytes', value: input.bytes, accepted: 'a range of bytes or of lines, not both' }
+    if (input.lines !== undefined && input.encoding === 'base64') return { field: 'encoding', value: input.encoding, accepted: 'text together with lines' }
+    if (input.maxBytes !== undefined && input.maxBytes < 1) return { field: 'maxBytes', value: input.maxBytes, accepted: 'a positive number of bytes' }
+    return undefined
+  },
+  run: (app, input) => app.readFile(input),
+})
+
+export const filesWrite = operation({
+  name: 'files-write',
+  summary: 'Give a file this content, in one step; missing directories are made.',
+  description: `However it is cut short, the file has its old content or the new one, where the answer says "staged". ${inside}`,
+  input: strictObject({ ...where, content: bytes('The content, all of it; on the command line - stands for standard input.') }),
+  cli: {
+    positionals: ['path', 'content'],
+    values: { workspace: 'WORKSPACE' },
+    examples: ["holdfast files write notes.md 'first line'", 'git diff | holdfast files write fix.patch - --workspace feature/login'],
+  },
+  run: (app, input) => app.writeFile(input),
+})
+
+export const filesAppend = operation({
+  name: 'files-append',
+  summary: 'Add to the end of a file; a missing one is made.',
+  description: inside,
+  input: strictObject({ ...where, content: bytes('What is added; on the command line - stands for standard input.') }),
+  cli: {
+    positionals: ['path', 'content'],
+    values: { workspace: 'WORKSPACE' },
+    examples: ['date | holdfast files append log.txt -'],
+  },
+  run: (app, input) => app.appendFile(input),
+})
+
+export const filesList = operation({
+  name: 'files-list',
+  summary: 'List what is in a directory.',
+  description: '',
+  input: strictObject({
+    path: optional(text('The directory: a relative path with forward slashes.', { default: 'the top' })),
+    workspace: where.workspace,
+    limit: optional(whole('Most entries, up to 10000.', 1, 'entries', { default: '1000' })),
+    after: optional(text('Only names behind this one, to go on with a long list.')),
+  }),
+  cli: { positionals: ['path'], values: { workspace: 'WORKSPACE', after: 'NAME' }, examples: ['holdfast files list src', 'holdfast files list --json'] },
+  run: (app, input) => app.listFiles(input),
+})
+
+export const filesStat = operation({
+  name: 'files-stat',
+  summary: 'Say what a path is: kind, size, permissions, time of its last change.',
+  description: '',
+  input: strictObject(where),
+  cli: { positionals: ['path'], values: { workspace: 'WORKSPACE' }, examples: ['holdfast files stat package.json'] },
+  run: (app, input) => app.statFile(input),
+})
+
+export const filesMkdir = operation({
+  name: 'files-mkdir',
+  summary: 'Make a directory, with those above it.',
+  description: '',
+  input: strictObject(where),
+  cli: { positionals: ['path'], values: { workspace: 'WORKSPACE' }, examples: ['holdfast files mkdir docs/images'] },
+  run: (app, input) => app.makeDirectory(input),
+})
+
+export const filesRemove = operation({
+  name: 'files-remove',
+  summary: 'Remove a file, a link or a directory.',
+  description: 'Of a link only itself. Nothing is removed of a directory that holds the state of git.',
+  input: strictObject({ ...where, recursive: optional(flag('A directory with all that is in it.')) }),
+  cli: { positionals: ['path'], values: { workspace: 'WORKSPACE' }, examples: ['holdfast files remove build --recursive'] },
+  run: (app, input) => app.removeFile(input),
+})

@@ -1,0 +1,79 @@
+import type { ReadFileResult } from '../../app/files.ts'
+import type { FileEntry, FileList, FileRemoved, FileStat, FileWritten } from '../../core/files.ts'
+import { formatCount, oneLine } from '../../core/text.ts'
+import { filesAppend, filesList, filesMkdir, filesRead, filesRemove, filesStat, filesWrite } from '../../operations/files.ts'
+import type { Operation } from '../../operations/operation.ts'
+import { type Command, commandFor, type Invocation, perform, shown } from './command.ts'
+import { print, printJson } from './print.ts'
+import { readInput } from './read-input.ts'
+import { terminalFilter } from './terminal-filter.ts'
+import { table } from './width.ts'
+
+/** Files of the project or of a workspace. */
+
+const group: Command['group'] = 'Work in copies'
+
+export const filesReadCommand = commandFor(filesRead, 'files read', group, {
+  async run(invocation) {
+    const { parsed, stdout, stderr } = invocation
+    if (parsed.json) {
+      printJson(stdout, await perform(filesRead, invocation, parsed.input))
+      return 0
+    }
+    // The bytes as they are, unless base64 was asked for.
+    const asBytes = parsed.input.lines === undefined && parsed.input.encoding === undefined
+    const result: ReadFileResult = await perform(filesRead, invocation, asBytes ? { ...parsed.input, encoding: 'base64' } : parsed.input)
+    const content = asBytes ? Buffer.from(result.content, 'base64') : Buffer.from(result.content)
+    if (stdout.isTerminal) {
+      const filter = terminalFilter()
+      stdout.write(filter.pass(content.toString('utf8')) + filter.restore())
+    } else stdout.write(content)
+    if (result.cut) stderr.write('holdfast: the line is longer; raise --max-bytes for more\n')
+    return 0
+  },
+})
+
+export const filesWriteCommand = commandFor(filesWrite, 'files write', group, {
+  run: (invocation) => takeContent(filesWrite, invocation),
+})
+
+export const filesAppendCommand = commandFor(filesAppend, 'files append', group, {
+  run: (invocation) => takeContent(filesAppend, invocation),
+})
+
+async function takeContent(op: Operation<Operation['input'], FileWritten>, invocation: Invocation): Promise<number> {
+  const { io, parsed } = invocation
+  const fromInput = parsed.input.content === '-' ? { content: await readInput(io, 'CONTENT', '-') } : {}
+  print(invocation, await perform(op, invocation, { ...parsed.input, ...fromInput }), shown<FileWritten>(presentWritten))
+  return 0
+}
+
+const presentWritten = ({ path, bytes, created, route }: FileWritten): string =>
+  `${created ? 'Made' : 'Wrote'} ${oneLine(path)} (${formatCount(bytes)} bytes, ${route})`
+
+export const filesListCommand = commandFor(filesList, 'files list', group, {
+  present: shown<FileList>(({ entries, more }, { columns }) => {
+    const rows = entries.map((entry) => [entry.kind, entry.kind === 'file' ? formatCount(entry.bytes) : '', nameOf(entry)])
+    const rest = more ? `\nThere is more: --after ${JSON.stringify(entries.at(-1)?.name ?? '')}` : ''
+    return entries.length === 0 ? 'Nothing is in it.' : `${table([['KIND', 'BYTES', 'NAME'], ...rows], columns)}${rest}`
+  }),
+})
+
+const nameOf = ({ name, target }: FileEntry): string => oneLine(target === null ? name : `${name} -> ${target}`)
+
+export const filesStatCommand = commandFor(filesStat, 'files stat', group, {
+  present: shown<FileStat>(
+    ({ path, kind, bytes, mode, modifiedAt }) => `${oneLine(path)}: ${kind}, ${formatCount(bytes)} bytes, mode ${mode}, changed ${modifiedAt}`,
+  ),
+})
+
+export const filesMkdirCommand = commandFor(filesMkdir, 'files mkdir', group, {
+  present: shown<{ path: string; created: boolean }>(({ path, created }) => `${created ? 'Made' : 'There was already'} ${oneLine(path)}`),
+})
+
+export const filesRemoveCommand = commandFor(filesRemove, 'files remove', group, {
+  present: shown<FileRemoved>(
+    ({ path, kind, entries }) =>
+      `Removed ${oneLine(path)} (${kind === 'directory' ? `directory, ${formatCount(entries)} ${entries === 1 ? 'entry' : 'entries'}` : kind})`,
+  ),
+})
