@@ -2,7 +2,7 @@ import type { Input, StreamName } from '../core/command.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Gap, Leftover, RunRecord, RunState, Usage } from '../core/run.ts'
 import type { Note, NoteCategory } from '../core/store.ts'
-import type { Rescue, WorkspaceAction, WorkspaceSetup } from '../core/workspace.ts'
+import type { Rescue, WorkspaceSetup } from '../core/workspace.ts'
 import type {
   ListWorkspacesRequest,
   OpenedWorkspace,
@@ -13,10 +13,14 @@ import type {
   WorkspaceDiff,
   WorkspaceSummary,
 } from '../core/workspace-provider.ts'
+import type { DeletedBranch } from '../workspaces/delete-branch.ts'
 import type { CollectedWorkspaces } from '../workspaces/gc.ts'
+import type { DroppedRescues, ExportedRescue, RestoredRescue } from '../workspaces/rescues.ts'
 import type { FileUseCases } from './files.ts'
 
+export type { DeletedBranch } from '../workspaces/delete-branch.ts'
 export type { CollectedWorkspaces } from '../workspaces/gc.ts'
+export type { DroppedRescues, ExportedRescue, RestoredRescue } from '../workspaces/rescues.ts'
 
 /** What Holdfast does, as every surface sees it: the library, the command line and MCP hand in and give out these values. */
 export interface App extends FileUseCases {
@@ -109,29 +113,6 @@ export interface RescueReference {
 /** A rescue with what is in it. */
 export interface ShownRescue extends Rescue {
   readonly files: readonly { readonly path: string; readonly status: string }[]
-}
-
-export interface RestoredRescue {
-  readonly rescue: string
-  /** The workspace that has it now. */
-  readonly id: string
-  readonly path: string
-  readonly actions: readonly WorkspaceAction[]
-}
-
-export interface ExportedRescue {
-  readonly rescue: string
-  readonly patch: string
-}
-
-export interface DroppedRescues {
-  readonly dropped: readonly string[]
-  readonly kept: readonly { readonly id: string; readonly why: string }[]
-}
-
-export interface DeletedBranch {
-  readonly branch: string
-  readonly outcome: string
 }
 
 export interface SetUpWorkspace {
@@ -368,7 +349,15 @@ export interface GcResult {
 
 export interface DoctorResult {
   readonly ok: boolean
-  readonly checks: readonly { readonly name: string; readonly status: 'ok' | 'warning' | 'failed'; readonly detail: string }[]
+  readonly checks: readonly {
+    readonly name: string
+    readonly status: 'ok' | 'warning' | 'failed'
+    readonly detail: string
+    /** What `fix` of this name would do; absent where nothing is mended from here. */
+    readonly fix?: string | undefined
+  }[]
+  /** What was mended, where that was asked for. */
+  readonly fixed?: string | undefined
 }
 
 export interface ConfigResult {

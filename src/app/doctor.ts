@@ -1,19 +1,22 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import type { Finding } from '../workspaces/finding.ts'
 import type { DoctorResult } from './api.ts'
 import { builtInRuntimes, resolveRuntime } from './command.ts'
 import type { AppContext } from './context.ts'
 import { examinePlace } from './doctor-supervisor.ts'
 import { makeHome } from './home.ts'
+import type { WorkspaceUseCases } from './workspaces.ts'
 
 type Check = DoctorResult['checks'][number]
 
 const minFreeBytes = 256 * 1024 ** 2
 
 /** Looks at everything that Holdfast stands on and says what does not hold. */
-export async function examine(context: AppContext): Promise<DoctorResult> {
+export async function examine(context: AppContext, workspaces: Pick<WorkspaceUseCases, 'examine' | 'repair'>, fix: string | undefined): Promise<DoctorResult> {
+  const fixed = fix === undefined ? undefined : await workspaces.repair(fix)
   const { plain, ...place } = await examinePlace(context)
-  const checks = [
+  const own: Check[] = [
     { name: 'version', status: 'ok', detail: `holdfast ${context.version} on Node ${process.versions.node}, ${process.platform} ${process.arch}` },
     platform(),
     ...enabled(context),
@@ -23,8 +26,20 @@ export async function examine(context: AppContext): Promise<DoctorResult> {
     // The supervisor has pipes of its own.
     ...(plain ? [await pipes(context)] : []),
     ...runtimes(context),
-  ] satisfies Check[]
-  return { ok: checks.every(({ status }) => status !== 'failed'), checks }
+  ]
+  const checks = [...own, ...(await workspaces.examine()).map(ofWorkspaces)]
+  return { ok: checks.every(({ status }) => status !== 'failed'), checks, ...(fixed === undefined ? {} : { fixed }) }
+}
+
+/** Commands run without git, too. */
+function ofWorkspaces({ name, status, detail, fix }: Finding): Check {
+  const isGit = name === 'git' && status === 'failed'
+  return {
+    name,
+    status: isGit ? 'warning' : status,
+    detail: isGit ? `${detail}; there are no workspaces without it` : detail,
+    ...(fix === null ? {} : { fix }),
+  }
 }
 
 function enabled({ settings }: AppContext): Check[] {

@@ -227,7 +227,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       await history()
       return collectGarbage(context, dryRun === true)
     },
-    doctor: () => examine(context),
+    doctor: async (input) => examine(context, await workspaces(), input?.fix),
     held: async (id) => executions.find(id)?.current(),
     settle: async (record) => (executions.find(record.id) ? record : settleAbandoned(held, record)),
     async close() {

@@ -1,15 +1,22 @@
 import { resolve } from 'node:path'
+import { hasReason } from '../core/errors.ts'
 import type { ProviderCall } from '../core/workspace-provider.ts'
 import { createGit } from '../git/git.ts'
 import type { WorkspaceContext } from '../workspaces/context.ts'
+import { deleteWorkspaceBranch } from '../workspaces/delete-branch.ts'
 import { diffWorkspace } from '../workspaces/diff.ts'
+import { examineWorkspaces, repair } from '../workspaces/examine.ts'
 import { findWorkspace } from '../workspaces/find.ts'
+import type { Finding } from '../workspaces/finding.ts'
+import { collectWorkspaces } from '../workspaces/gc.ts'
 import { listWorkspaces, summaryOf } from '../workspaces/list.ts'
 import { openWorkspace } from '../workspaces/open.ts'
 import { isMounted, mountAgain } from '../workspaces/overlay.ts'
 import { releaseWorkspace } from '../workspaces/release.ts'
 import { withRepositoryLock } from '../workspaces/repository-lock.ts'
+import { dropRescue, exportRescue, listRescues, restoreRescue, showRescue } from '../workspaces/rescues.ts'
 import { rerunSetup } from '../workspaces/setup.ts'
+import { showWorkspace } from '../workspaces/show.ts'
 import type { App, WorkspaceCall } from './api.ts'
 import type { AppContext } from './context.ts'
 import { newRunId } from './run-id.ts'
@@ -40,6 +47,10 @@ export interface WorkspaceUseCases
   contextFor(repo: string | undefined): Promise<WorkspaceContext>
   /** A copy-on-write tree is not mounted any more after the machine was started anew; then it is mounted again. */
   ensureMounted(workspace: RunWorkspace): Promise<void>
+  /** What workspaces stand on, looked at; nothing is changed. */
+  examine(): Promise<readonly Finding[]>
+  /** Mends one of what that found; resolves to what was done. */
+  repair(item: string): Promise<string>
   close(): Promise<void>
 }
 
@@ -84,7 +95,48 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     async setupWorkspace(input, call = {}) {
       return rerunSetup(await contextFor(input.repo), input, callOf(call))
     },
-  } as WorkspaceUseCases
+    async collectWorkspaces(input, call = {}) {
+      return collectWorkspaces(await contextFor(input.repo), { ...input, signal: call.signal })
+    },
+    async deleteBranch(input) {
+      return deleteWorkspaceBranch(await contextFor(input.repo), input)
+    },
+    async showWorkspace({ workspace, repo }) {
+      return showWorkspace(await contextFor(repo), workspace, repo)
+    },
+    async listRescues({ repo, workspace }) {
+      const rescues = await listRescues(await contextFor(repo), { repo })
+      return workspace === undefined ? rescues : rescues.filter((rescue) => rescue.workspace === workspace || rescue.branch === workspace)
+    },
+    async showRescue(input) {
+      return showRescue(await contextFor(input.repo), input)
+    },
+    async restoreRescue(input, call = {}) {
+      const room = await contextFor(input.repo)
+      try {
+        return await restoreRescue(room, input, callOf(call))
+      } catch (error) {
+        if (input.workspace !== undefined || !hasReason(error, 'workspace_not_found')) throw error
+        // It was released: then its branch gets a tree again.
+        const { branch } = await showRescue(room, input)
+        if (branch === null) throw error
+        await openWorkspace(room, { repo: input.repo, branch }, callOf(call))
+        return restoreRescue(room, { ...input, workspace: branch }, callOf(call))
+      }
+    },
+    async exportRescue(input) {
+      return exportRescue(await contextFor(input.repo), input)
+    },
+    async dropRescues(input) {
+      return dropRescue(await contextFor(input.repo), input)
+    },
+    async examine() {
+      return examineWorkspaces(await contextFor(undefined))
+    },
+    async repair(item) {
+      return repair(await contextFor(undefined), { item })
+    },
+  }
 }
 
 const callOf = ({ signal, onStep }: WorkspaceCall): ProviderCall => ({ signal, onProgress: onStep })

@@ -12,10 +12,18 @@ export function presentGc(result: GcResult, at: At): string {
   return `${table([['RUN', 'BYTES', 'WHY'], ...rows], at.columns)}\n${sum}`
 }
 
+/** A name that is longer stands out of its column. */
+const widestCheck = 24
+
 export function presentDoctor(result: DoctorResult, at: At): string {
-  const width = Math.max(0, ...result.checks.map((check) => check.name.length))
-  const lines = result.checks.map((check) => hanging(`${check.status.padEnd(7)}  ${check.name.padEnd(width)}  `, oneLine(check.detail), at.columns))
-  return [...lines, result.ok ? 'Everything that is needed works.' : 'Something that is needed does not work.'].join('\n')
+  const width = Math.min(widestCheck, Math.max(0, ...result.checks.map((check) => check.name.length)))
+  const lines = result.checks.flatMap((check) => {
+    const head = `${check.status.padEnd(7)}  ${check.name.padEnd(width)}  `
+    const fix = check.fix === undefined ? [] : [hanging(' '.repeat(head.length), `holdfast doctor --fix ${check.name}: ${oneLine(check.fix)}`, at.columns)]
+    return [hanging(head, oneLine(check.detail), at.columns), ...fix]
+  })
+  const fixed = result.fixed === undefined ? [] : [hanging('fixed: ', oneLine(result.fixed), at.columns)]
+  return [...fixed, ...lines, result.ok ? 'Everything that is needed works.' : 'Something that is needed does not work.'].join('\n')
 }
 
 const widestValue = 24

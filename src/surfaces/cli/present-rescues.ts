@@ -8,8 +8,13 @@ import { hanging, table } from './width.ts'
 
 export function presentRescues(rescues: readonly Rescue[], at: At): string {
   if (rescues.length === 0) return 'No rescues.'
-  const rows = rescues.map(({ id, savedAt, branch, holds }) => [id, agoOf(Date.parse(savedAt), at.nowMs), branch ?? '-', holds.join(', ')])
-  return table([['RESCUE', 'SAVED', 'BRANCH', 'HOLDS'], ...rows], at.columns)
+  // The id takes half of a line, so that what it holds has one of its own.
+  const shown = table(
+    [['RESCUE', 'SAVED', 'BRANCH'], ...rescues.map(({ id, savedAt, branch }) => [id, agoOf(Date.parse(savedAt), at.nowMs), branch ?? '-'])],
+    at.columns,
+  )
+  const [head, ...lines] = shown.split('\n')
+  return [head, ...lines.flatMap((line, i) => [line, hanging('  ', oneLine((rescues[i] as Rescue).holds.join(', ')), at.columns)])].join('\n')
 }
 
 const shownFiles = 50

@@ -147,7 +147,8 @@ export function presentWorkspace(found: ShownWorkspace, at: At): string {
   const rescues = found.rescues.map((rescue) => hanging(`  ${rescue.id}  `, rescue.holds.join(', '), at.columns))
   const events = found.events.slice(-shownEvents).map((event) => {
     const took = event.durationMs === null ? '' : `, ${formatDuration(event.durationMs)}`
-    return hanging(`  ${event.at.slice(0, 19)}Z  ${event.name}${took}  `, factsInWords(event.facts), at.columns)
+    const known = factsInWords(event.facts)
+    return [`  ${event.at.slice(0, 19)}Z  ${event.name}${took}`, ...(known === '' ? [] : [hanging('    ', known, at.columns)])].join('\n')
   })
   return [
     presentSummary(found, at),
@@ -187,5 +188,7 @@ export function presentCollected(result: CollectedWorkspaces, at: At): string {
   const verb = result.dryRun ? 'would be released' : 'released'
   const rows = result.released.map(({ id, why }) => [id, why])
   const sum = `${plural(result.released.length, 'workspace')} ${verb}; ${formatCount(result.kept.length)} kept.`
+  const tidied = result.tidied.map(({ what, detail }) => hanging('', `${what}: ${oneLine(detail)}`, at.columns))
+  if (tidied.length > 0) return [...(rows.length === 0 ? [] : [table([['WORKSPACE', 'WHY'], ...rows], at.columns)]), sum, ...tidied].join('\n')
   return rows.length === 0 ? sum : `${table([['WORKSPACE', 'WHY'], ...rows], at.columns)}\n${sum}`
 }

@@ -97,5 +97,9 @@ export const workspaceGcCommand = commandFor(workspaceGc, 'workspace gc', group,
 })
 
 export const workspaceDeleteBranchCommand = commandFor(workspaceDeleteBranch, 'workspace delete-branch', group, {
-  present: shown<DeletedBranch>(({ branch, outcome }) => `${branch}: ${outcome.replaceAll('-', ' ')}.`),
+  present: shown<DeletedBranch>(({ branch, outcome, why, kept }) => {
+    if (outcome !== 'deleted') return `Kept the branch ${branch}: ${why}.`
+    return kept === null ? `${why}.` : `Deleted the branch ${branch}: ${why}. Its tip is kept as ${kept}.`
+  }),
+  exit: (result) => ((result as DeletedBranch).outcome === 'deleted' ? 0 : 1),
 })
