@@ -9,6 +9,7 @@ import { keyOf } from './layout.ts'
 import { listOverlayMounts } from './mounts.ts'
 import { openWorkspace } from './open.ts'
 import { readRecord, removeRecord } from './records.ts'
+import { releaseWorkspace } from './release.ts'
 
 const canMount = await canMountOverlays()
 
@@ -89,6 +90,40 @@ describe.runIf(canMount)('a workspace that was opened copy-on-write', () => {
     await endMount(world, path)
     await open()
     expect([status(world, path), record()?.state]).toEqual(['?? new.txt', 'ready'])
+  })
+
+  it('is released like any other: its work is saved, nothing is mounted and nothing left, and a new one begins without it', async () => {
+    await using world = openOverlayWorld()
+    const { open, context, repo, record } = opened(world)
+    const { path, id } = await open()
+    const overlay = record()?.overlay
+    writeFileSync(join(path, 'new.txt'), 'new\n')
+    rmSync(join(path, 'src'), { recursive: true })
+    // Also where the machine was started anew in between.
+    await endMount(world, path)
+    const released = await releaseWorkspace(context, { repo, workspace: id })
+    expect(released).toMatchObject({ released: true, rescue: expect.stringContaining('refs/holdfast/rescue/') })
+    expect(world.sh(repo, 'show', `${released.rescue}:new.txt`)).toBe('new')
+    expect([existsSync(path), existsSync(overlay?.upper ?? ''), listOverlayMounts().some((mount) => mount.path === path)]).toEqual([false, false, false])
+    expect([record(), world.sh(repo, 'worktree', 'list').split('\n').length, world.sh(repo, 'rev-parse', 'one')]).toEqual([
+      undefined,
+      1,
+      world.sh(repo, 'rev-parse', 'main'),
+    ])
+    expect((await releaseWorkspace(context, { repo, workspace: id })).released).toBe(false)
+    const again = await open()
+    expect([again.path, again.copyOnWrite, status(world, path), existsSync(join(path, 'new.txt'))]).toEqual([path, true, '', false])
+  })
+
+  it('that lost everything, or only its link, is released without a deletion of all files being saved as work', async () => {
+    await using world = openOverlayWorld()
+    const { open, context, repo, record } = opened(world)
+    const { path, id } = await open()
+    rmSync(join(path, '.git'))
+    await expect(releaseWorkspace(context, { repo, workspace: id })).rejects.toMatchObject({ details: { reason: 'workspace_unusable' } })
+    for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true })
+    expect(await releaseWorkspace(context, { repo, workspace: id })).toMatchObject({ released: true, rescue: null })
+    expect([record(), existsSync(path)]).toEqual([undefined, false])
   })
 
   it('has ignored folders of the main checkout without copying them', async () => {

@@ -32,14 +32,15 @@ export function requireOwn({ context, repository, request }: Pick<Releasing, 'co
   const { commonDir } = repository
   const root = rootOf(context)
   const mounted = record.overlay !== null && isMounted(context, record.overlay, record.path)
-  const situation = look({ commonDir, path: record.path, root, record, isMounted: mounted })
+  // What is mounted for everybody is looked at like an ordinary tree.
+  const situation = look({ commonDir, path: record.path, root, record, isMounted: mounted && record.overlay?.kind === 'namespace' })
   const unusable = (why: string) => failure('workspace_unusable', { workspace: record.id, why })
   switch (situation.kind) {
     case 'nothing':
-      return { tree: undefined, path: existsSync(record.path) ? requireOwnPath(root, commonDir, record.path, false) : undefined, isEmpty: true }
+      return { tree: undefined, path: existsSync(record.path) ? requireOwnPath(root, commonDir, record.path, mounted) : undefined, isEmpty: true }
     case 'gone':
       requireOwnRegistration(record, situation.tree)
-      return { tree: situation.tree, path: existsSync(record.path) ? requireOwnPath(root, commonDir, record.path, false) : undefined, isEmpty: true }
+      return { tree: situation.tree, path: existsSync(record.path) ? requireOwnPath(root, commonDir, record.path, mounted) : undefined, isEmpty: true }
     case 'there': {
       const { tree, path } = situation
       requireOwnRegistration(record, tree)
