@@ -20,6 +20,8 @@ function baseEnvironment(call: EnvironmentOf, ownEnv: OwnEnvironment): Record<st
     GIT_EDITOR: 'true',
     GIT_SEQUENCE_EDITOR: 'true',
     GIT_PAGER: 'cat',
+    // Parents of commits that a file says, in place of those that they have.
+    GIT_GRAFT_FILE: '/dev/null',
     // Where the first setting counts, only a variable goes before it (git, connect.c).
     GIT_PROXY_COMMAND: '',
     // A folder of templates may hold hooks and settings for clones of submodules.

@@ -20,17 +20,35 @@ export interface FoundRef {
   readonly symref: string | null
 }
 
-/** Of several refs those that are there, in one look. Rejects as `findRef` does. */
+/** Of several refs those that are there, in one look where all of them are sound. Rejects as `findRef` does, for a branch alone. */
 export async function findRefs(repo: GitRepository, refs: readonly string[]): Promise<ReadonlyMap<string, FoundRef>> {
+  const asked = await ask(repo, refs)
+  const found = asked ?? new Map<string, FoundRef>()
+  // One of them names what is not there, and git then says nothing about the others.
+  if (asked === undefined) for (const ref of refs) for (const [name, one] of (await ask(repo, [ref])) ?? []) found.set(name, one)
+  for (const ref of refs) {
+    if (found.has(ref) || !ref.startsWith('refs/heads/') || !(asked === undefined || isFile(join(repo.commonDir, ref)))) continue
+    // It may have been made after it was looked for.
+    const again = await ask(repo, [ref])
+    const one = again?.get(ref)
+    if (one !== undefined) found.set(ref, one)
+    else if (again === undefined || isFile(join(repo.commonDir, ref))) throw broken(repo, ref)
+  }
+  return found
+}
+
+/** Undefined where one of them names an object that is not there. */
+async function ask(repo: GitRepository, refs: readonly string[]): Promise<Map<string, FoundRef> | undefined> {
+  const format = '%(refname)%00%(objectname)%00%(symref)%00%(objecttype)'
+  const result = await repo.run(['for-each-ref', `--format=${format}`, '--', ...refs], { reads: true })
+  if (result.exitCode !== 0 && !/missing object|bad object/.test(result.stderr)) throw gitFailure('reading refs', result)
+  if (result.exitCode !== 0) return undefined
   const found = new Map<string, FoundRef>()
-  const format = '%(refname)%00%(objectname)%00%(symref)'
-  const { stdout } = await repo.require('reading refs', ['for-each-ref', `--format=${format}`, '--', ...refs], { reads: true })
-  for (const line of stdout.split('\n')) {
+  for (const line of result.stdout.split('\n')) {
     // A pattern matches what is below it, too.
     const [name, sha, symref] = line.split('\0')
     if (name && sha && refs.includes(name)) found.set(name, { sha, symref: symref || null })
   }
-  for (const ref of refs) if (!found.has(ref) && isFile(join(repo.commonDir, ref))) throw broken(repo, ref)
   return found
 }
 
@@ -55,9 +73,12 @@ export async function deleteRef(repo: GitRepository, ref: string, from: string):
 
 const updateRef = (repo: GitRepository, args: readonly string[]): Promise<GitResult> => repo.run(['update-ref', '--no-deref', '-m', 'holdfast', ...args])
 
+/** Whoever can write refs could have one commit taken for another. */
+const asItIs = { reads: true, config: ['core.useReplaceRefs=false'] }
+
 /** Whether `b` holds `a`. `unknown` where history is missing here, so that a no proves nothing. */
 export async function isAncestor(repo: GitRepository, a: string, b: string): Promise<boolean | 'unknown'> {
-  const result = await repo.run(['merge-base', '--is-ancestor', a, b], { reads: true })
+  const result = await repo.run(['merge-base', '--is-ancestor', a, b], asItIs)
   if (result.exitCode === 0) return true
   if (await lacksHistory(repo)) return 'unknown'
   if (result.exitCode === 1) return false
@@ -68,7 +89,7 @@ export async function isAncestor(repo: GitRepository, a: string, b: string): Pro
 export async function countMissing(repo: GitRepository, from: string, base: string): Promise<number | null> {
   if (from === base) return 0
   if (isShallow(repo)) return null
-  const result = await repo.run(['rev-list', '--count', '--end-of-options', base, `^${from}`], { reads: true })
+  const result = await repo.run(['rev-list', '--count', '--end-of-options', base, `^${from}`], asItIs)
   const count = /^(\d+)\s*$/.exec(result.stdout)?.[1]
   return result.exitCode === 0 && count !== undefined ? Number(count) : null
 }
