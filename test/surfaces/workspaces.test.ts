@@ -164,6 +164,7 @@ function normalize(value: unknown, folder: string): unknown {
     .replace(/\b(?:[0-9a-f]{10})\/\d{8}T\d{6}Z-[0-9a-z]+\b/g, '<rescue-ref>')
     .replace(/refs\/holdfast\/fetch\/[\w-]+/g, '<fetch-ref>')
     .replace(/"inputs":"[0-9a-f]+"/g, '"inputs":"<hash>"')
+    .replace(/("ref":"refs\/holdfast\/rescue\/[^}]*?"sha":")[0-9a-f]{40}/g, '$1<sha>')
     .replace(/root-[0-9a-f]{6}\b/g, 'root-<hash>')
     .replace(/\b[0-9a-hjkmnp-tv-z]{12}\b/g, '<run>')
     .replace(/\b[0-9a-f]{10}\b/g, '<id>')
