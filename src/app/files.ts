@@ -30,7 +30,7 @@ export interface ReadFileResult {
   /** Of the whole file, in bytes. */
   readonly size: number
   readonly encoding: FileEncoding
-  /** What was asked for; secrets are not masked, so that it can be written back. */
+  /** What was asked for, of lines each with a line feed. Secrets are not masked, so that it can be written back. */
   readonly content: string
   /** Whether something in it is not UTF-8 and stands as U+FFFD. */
   readonly replaced: boolean

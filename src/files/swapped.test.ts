@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openWorld } from '../../test/support/world.ts'
 import { HoldfastError } from '../core/errors.ts'
 import type { Files } from '../core/files.ts'
 import { identifySelf, isAlive } from '../process/identity.ts'
-import { directoryOpener } from './directory.ts'
+import { type DirectoryOpener, directoryOpener, directoryOpeners } from './directory.ts'
 import { createHostFiles } from './host-files.ts'
 
 const machine = { self: identifySelf(), isAlive }
@@ -102,5 +102,31 @@ it.runIf(directoryOpener().way === 'handles')('links that are swapped in between
   } finally {
     child.stdin.end()
     await ended
+  }
+})
+
+it.each(['handles', 'paths'] as const)('a directory that is swapped just before it is opened leads nothing out, by %s', async (way) => {
+  for (const call of calls) {
+    await using world = openWorld()
+    for (const folder of ['ws/d', 'outside']) mkdirSync(world.path(folder), { recursive: true })
+    writeFileSync(world.path('outside/victim'), 'secret')
+    const before = lstatSync(world.path('outside')).ctimeMs
+    const { open, below } = directoryOpeners[way]
+    const opener: DirectoryOpener = {
+      way,
+      open,
+      below(directory, name) {
+        if (name === 'd') {
+          renameSync(world.path('ws/d'), world.path('ws/kept'))
+          symlinkSync('../outside', world.path('ws/d'))
+        }
+        return below(directory, name)
+      },
+    }
+    const end = await call(createHostFiles({ root: world.path('ws'), machine, opener }), 1).catch((error: HoldfastError) => error.details.reason)
+    // Two of the calls are about a file at the top, which nobody swaps here.
+    expect(JSON.stringify(end)).toMatch(/^"file_outside"$|"path":"f"|file_missing/)
+    expect(readdirSync(world.path('outside'))).toEqual(['victim'])
+    expect(lstatSync(world.path('outside')).ctimeMs).toBe(before)
   }
 })

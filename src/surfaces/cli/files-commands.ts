@@ -1,6 +1,6 @@
 import type { ReadFileResult } from '../../app/files.ts'
 import type { FileEntry, FileList, FileRemoved, FileStat, FileWritten } from '../../core/files.ts'
-import { formatCount, oneLine } from '../../core/text.ts'
+import { formatCount, oneLine, plural } from '../../core/text.ts'
 import { filesAppend, filesList, filesMkdir, filesRead, filesRemove, filesStat, filesWrite } from '../../operations/files.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { type Command, commandFor, type Invocation, perform, shown } from './command.ts'
@@ -49,7 +49,7 @@ async function takeContent(op: Operation<Operation['input'], FileWritten>, invoc
 }
 
 const presentWritten = ({ path, bytes, created, route }: FileWritten): string =>
-  `${created ? 'Made' : 'Wrote'} ${oneLine(path)} (${formatCount(bytes)} bytes, ${route})`
+  `${created ? 'Made' : 'Wrote'} ${oneLine(path)} (${plural(bytes, 'byte')}, ${route})`
 
 export const filesListCommand = commandFor(filesList, 'files list', group, {
   present: shown<FileList>(({ entries, more }, { columns }) => {
@@ -63,7 +63,7 @@ const nameOf = ({ name, target }: FileEntry): string => oneLine(target === null 
 
 export const filesStatCommand = commandFor(filesStat, 'files stat', group, {
   present: shown<FileStat>(
-    ({ path, kind, bytes, mode, modifiedAt }) => `${oneLine(path)}: ${kind}, ${formatCount(bytes)} bytes, mode ${mode}, changed ${modifiedAt}`,
+    ({ path, kind, bytes, mode, modifiedAt }) => `${oneLine(path)}: ${kind}, ${plural(bytes, 'byte')}, mode ${mode}, changed ${modifiedAt}`,
   ),
 })
 
