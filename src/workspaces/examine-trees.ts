@@ -1,5 +1,6 @@
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { isInside } from '../core/paths.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import { listHalfMadeTrees, listTrees, type Tree, usesBranch } from '../git/admin.ts'
 import { findLeakedFetchRefs, sweepFetchRefs } from '../git/base.ts'
@@ -32,7 +33,7 @@ export async function examineTrees(context: WorkspaceContext, repository: GitRep
   return [
     fine('workspaces', `${count(workspaces.length, 'workspace')} and ${count(trees.length, 'tree')} of ${mainRoot}`),
     ...workspaces.flatMap((workspace) => examineWorkspace(context, repository, workspace, trees)),
-    ...trees.filter(({ path }) => !owners.has(path)).flatMap(examineForeign),
+    ...trees.filter(({ path }) => !owners.has(path)).flatMap((tree) => examineForeign(context, tree)),
     ...duplicates(trees),
     ...trees.flatMap((tree) => examineIndex(context, repository, tree, owners.get(tree.path))),
     ...listHalfMadeTrees(commonDir).map(({ adminDir, lockReason }) => {
@@ -78,10 +79,12 @@ function examineWorkspace(context: WorkspaceContext, { commonDir }: GitRepositor
 }
 
 /** Trees that are not ours are never changed; what can be done about them is said. */
-function examineForeign({ path, name, lockReason, isMain }: Tree): Repairable[] {
+function examineForeign({ root }: WorkspaceContext, { path, name, lockReason, isMain }: Tree): Repairable[] {
   if (isMain) return []
   const locked = lockReason === null ? '' : `, and locked: ${lockReason || 'without a reason'}`
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) {
+    // What lies below the root is told by its folder.
+    if (isInside(root, path)) return []
     return lockReason === null ? [] : [fine(`worktree:${name}`, `the worktree ${path} is not a workspace${locked}; it is left alone`)]
   }
   const advice = `where it was moved: git worktree repair NEW-PATH; where it is gone for good: git worktree remove ${lockReason === null ? '' : '--force --force '}${path}`
