@@ -154,13 +154,15 @@ function workspaceBasis({ place, config, env, root }: WorkspacePlaces): Workspac
       return top === root ? config.settings.workspaces : (await readConfig(top, env)).settings.workspaces
     },
     async openTools() {
-      const [{ openHostSession }, { createProgramRunner }, { lockFile }] = await Promise.all([
+      const [{ openHostSession }, { createProgramRunner }, { lockFile }, { startInBackground }] = await Promise.all([
         import('./backends/host/session.ts'),
         import('./engine/collect.ts'),
         import('./stores/sqlite/lock.ts'),
+        import('./process/background.ts'),
       ])
       const session = openHostSession(root, { pipes: false })
-      return { runProgram: createProgramRunner(async () => session, newRunId), lock: lockFile }
+      const background = (argv: readonly [string, ...string[]]): void => startInBackground(argv, env.PATH ?? '')
+      return { runProgram: createProgramRunner(async () => session, newRunId), lock: lockFile, background }
     },
     openHome(path) {
       const home = describeHome({ ...place, override: path })

@@ -1,14 +1,12 @@
 import type { Session } from '../core/backend.ts'
 import type { StreamName } from '../core/command.ts'
 import type { Machine } from '../core/machine.ts'
-import type { RunProgram } from '../core/program.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
-import type { LockFile } from '../core/workspace.ts'
 import type { Inlet } from '../engine/feed.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { Repository } from '../git/repository.ts'
-import type { WorkspaceSettings } from '../workspaces/context.ts'
+import type { WorkspaceContext, WorkspaceSettings } from '../workspaces/context.ts'
 import type { ConfigResult } from './api.ts'
 import type { Home, HomePlace } from './home.ts'
 import type { Masking } from './masking.ts'
@@ -27,7 +25,7 @@ export interface WorkspaceBasis {
   root(): string
   /** What the person, and the project that holds a folder, set. */
   settingsOf(folder: string): Promise<WorkspaceSettings>
-  openTools(): Promise<{ readonly runProgram: RunProgram; readonly lock: LockFile }>
+  openTools(): Promise<Required<Pick<WorkspaceContext, 'runProgram' | 'lock' | 'background'>>>
   /** The home at this path, of whichever project, and its records. */
   openHome(path: string): { readonly home: Home; readonly records: Records }
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { hasReason } from '../core/errors.ts'
 import type { ProviderCall } from '../core/workspace-provider.ts'
-import { createGit } from '../git/git.ts'
+import { createGit, type Git } from '../git/git.ts'
 import type { WorkspaceContext } from '../workspaces/context.ts'
 import { deleteWorkspaceBranch } from '../workspaces/delete-branch.ts'
 import { diffWorkspace } from '../workspaces/diff.ts'
@@ -58,12 +58,15 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
   const commands = createWorkspaceCommands(context, runs)
   let tools: ReturnType<AppContext['workspaces']['openTools']> | undefined
 
+  // It keeps what it learned of the person's settings.
+  let git: Git | undefined
+
   async function contextFor(repo: string | undefined): Promise<WorkspaceContext> {
     tools ??= context.workspaces.openTools()
     const { base, ownEnv, machine, now } = context
-    const [{ runProgram, lock }, settings] = await Promise.all([tools, context.workspaces.settingsOf(resolve(base, repo ?? '.'))])
-    const git = createGit({ runProgram, ownEnv })
-    return { git, runProgram, ownEnv, root: context.workspaces.root(), base, settings, lock, machine, commands, now, newName: newRunId }
+    const [opened, settings] = await Promise.all([tools, context.workspaces.settingsOf(resolve(base, repo ?? '.'))])
+    git ??= createGit({ runProgram: opened.runProgram, ownEnv })
+    return { ...opened, git, ownEnv, root: context.workspaces.root(), base, settings, machine, commands, now, newName: newRunId }
   }
 
   return {
