@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { bundle } from '../../test/support/bundle.ts'
 import { openGitWorld } from '../../test/support/git-world.ts'
 import { makeWorkspace } from '../../test/support/made-workspace.ts'
 import { keyOf } from './layout.ts'
@@ -57,6 +60,27 @@ it('however many ask at the same time, no port is given twice', async () => {
   const files = readdirSync(join(context.root, '.ports')).filter((name) => /^\d+$/.test(name))
   expect(files.map(Number).sort()).toEqual(all.flat().sort())
 })
+
+it('several processes never have the same port, even where nothing but the files keeps them apart', async () => {
+  await using world = openGitWorld()
+  const context = world.context()
+  const program = await bundle(
+    `import { reservePorts } from ${JSON.stringify(join(import.meta.dirname, 'ports.ts'))}
+     const [root, who] = process.argv.slice(2)
+     const machine = { self: { pid: process.pid, startTime: '1' }, isAlive: () => true }
+     const context = { root, machine, lock: async () => () => {} } as never
+     const range = { first: 20_000, count: 100 }
+     const ports: number[] = []
+     for (let n = 0; n < 10; n++) ports.push(...(await reservePorts(context, { id: who + n, count: 2 }, range)))
+     console.log(JSON.stringify(ports))`,
+    world.path('reserver.mjs'),
+  )
+  const run = promisify(execFile)
+  const answers = await Promise.all(['a', 'b', 'c', 'd'].map((who) => run(process.execPath, [program, context.root, who], { env: world.env })))
+  const ports = answers.flatMap(({ stdout }) => JSON.parse(stdout) as number[])
+  expect(ports).toHaveLength(80)
+  expect(new Set(ports).size).toBe(80)
+}, 60_000)
 
 it('a reservation of a workspace that is gone is taken back, and of one that is there or just being made it is not', async () => {
   await using world = openGitWorld()
