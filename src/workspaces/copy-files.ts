@@ -1,7 +1,23 @@
-import { constants, lstatSync, mkdirSync, rmdirSync, type Stats, unlinkSync, utimesSync } from 'node:fs'
-import { copyFile, lstat, open, readFile, readlink, symlink } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  type Stats,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { copyFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errnoOf, failure } from '../core/errors.ts'
+import { monotonicMs } from '../core/monotonic.ts'
 
 export interface CopyFiles {
   readonly source: string
@@ -22,8 +38,10 @@ export interface Copied {
   readonly left: ReadonlyMap<string, readonly string[]>
 }
 
-/** More at once wait for the same disk. */
-const workers = 8
+/** For so long others wait while small files are copied; one by one in turns with everything else they would take twice the time. */
+const sliceMs = 10
+/** A larger one is copied aside, unless it shares its blocks. */
+const smallBytes = 1024 ** 2
 const progressFiles = 1000
 
 /** Pairs of devices between which files cannot share their blocks; found out by the first file. */
@@ -43,49 +61,41 @@ export async function copyFiles({ source, target, files, signal, onCopied }: Cop
   async function copyOne({ path, isSecret }: CopyFiles['files'][number]): Promise<void> {
     const from = join(source, path)
     const to = join(target, path)
-    try {
-      const found = await lstat(from)
-      if (!found.isFile() && !found.isSymbolicLink()) return leave('it is neither a file nor a link', path)
-      if (!folders.make(dirname(path))) return leave('its folder is a link or a file in the tree', path)
-      if (found.isSymbolicLink()) {
-        await symlink(await readlink(from), to)
-        made.push(to)
-      } else if (isSecret) {
-        await copySecret(from, to, () => made.push(to))
-      } else {
-        const isReflink = await copyContent(from, to, `${found.dev}:${folders.device}`, () => made.push(to))
-        if (isReflink) totals.reflinks++
-        // Tools compare the times of what they made with those of what they made it from.
-        utimesSync(to, found.atime, found.mtime)
-      }
-      totals.bytes += found.size
-      totals.files++
-      if (totals.files % progressFiles === 0) onCopied?.(totals.files)
-    } catch (error) {
-      const errno = errnoOf(error)
-      if (errno === undefined || errno === 'ENOSPC' || errno === 'EDQUOT') throw error
-      leave(errno === 'EEXIST' ? 'it is there already' : `it cannot be copied (${errno})`, path)
+    const found = lstatSync(from)
+    if (!found.isFile() && !found.isSymbolicLink()) return leave('it is neither a file nor a link', path)
+    if (!folders.make(dirname(path))) return leave('its folder is a link or a file in the tree', path)
+    const onMade = (): void => void made.push(to)
+    if (found.isSymbolicLink()) {
+      symlinkSync(readlinkSync(from), to)
+      onMade()
+    } else if (isSecret) {
+      copySecret(from, to, onMade)
+    } else {
+      const isReflink = await copyContent(from, to, { devices: `${found.dev}:${folders.device}`, isSmall: found.size <= smallBytes, onMade })
+      if (isReflink) totals.reflinks++
+      // Tools compare the times of what they made with those of what they made it from.
+      utimesSync(to, found.atime, found.mtime)
     }
+    totals.bytes += found.size
+    totals.files++
+    if (totals.files % progressFiles === 0) onCopied?.(totals.files)
   }
 
   try {
-    let next = 0
-    let isOver = false
-    const work = async (): Promise<void> => {
-      for (let file = files[next++]; file !== undefined && !isOver; file = files[next++]) {
-        if (signal?.aborted) throw failure('canceled_before_start', {})
+    let since = monotonicMs()
+    for (const file of files) {
+      if (signal?.aborted) throw failure('canceled_before_start', {})
+      try {
         await copyOne(file)
+      } catch (error) {
+        const errno = errnoOf(error)
+        if (errno === undefined || errno === 'ENOSPC' || errno === 'EDQUOT') throw error
+        leave(errno === 'EEXIST' ? 'it is there already' : `it cannot be copied (${errno})`, file.path)
       }
+      if (monotonicMs() - since < sliceMs) continue
+      await new Promise((resolve) => setImmediate(resolve))
+      since = monotonicMs()
     }
-    const all = await Promise.allSettled(
-      Array.from({ length: workers }, () =>
-        work().catch((error: unknown) => {
-          isOver = true
-          throw error
-        }),
-      ),
-    )
-    for (const each of all) if (each.status === 'rejected') throw each.reason
   } catch (error) {
     // Nobody else knows of them yet.
     for (const path of made) unlinkSync(path)
@@ -96,10 +106,14 @@ export async function copyFiles({ source, target, files, signal, onCopied }: Cop
 }
 
 /** Whether it shares its blocks with the source. */
-async function copyContent(from: string, to: string, devices: string, onMade: () => void): Promise<boolean> {
+async function copyContent(
+  from: string,
+  to: string,
+  { devices, isSmall, onMade }: { readonly devices: string; readonly isSmall: boolean; readonly onMade: () => void },
+): Promise<boolean> {
   if (!withoutReflinks.has(devices)) {
     try {
-      await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
+      copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE)
       onMade()
       return true
     } catch (error) {
@@ -107,21 +121,22 @@ async function copyContent(from: string, to: string, devices: string, onMade: ()
       withoutReflinks.add(devices)
     }
   }
-  await copyFile(from, to, constants.COPYFILE_EXCL)
+  // What is copied in part is removed by the call itself, and what was there before is not touched.
+  if (isSmall) copyFileSync(from, to, constants.COPYFILE_EXCL)
+  else await copyFile(from, to, constants.COPYFILE_EXCL)
   onMade()
   return false
 }
 
 /** At no moment anybody else may read it. */
-async function copySecret(from: string, to: string, onMade: () => void): Promise<void> {
-  const content = await readFile(from)
-  const handle = await open(to, 'wx', 0o600)
+function copySecret(from: string, to: string, onMade: () => void): void {
+  const content = readFileSync(from)
+  const descriptor = openSync(to, 'wx', 0o600)
   onMade()
   try {
-    await handle.chmod(0o600)
-    await handle.writeFile(content)
+    writeFileSync(descriptor, content)
   } finally {
-    await handle.close()
+    closeSync(descriptor)
   }
 }
 
