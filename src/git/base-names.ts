@@ -8,8 +8,7 @@ export interface Wanted {
   readonly name: string
   /** A commit that is here. Then nothing else is looked for. */
   readonly commit?: string | undefined
-  /** The configured remote; null where there is none, in which case git says so about `remoteName`. */
-  readonly remote: string | null
+  /** Also where no such remote is configured: git then says so. */
   readonly remoteName: string
   /** What to ask the remote for: full refs, `HEAD`, or a whole commit. */
   readonly sources: readonly string[]
@@ -17,8 +16,8 @@ export interface Wanted {
   readonly locals: readonly string[]
   /** What is known here of the branch of the remote. */
   readonly tracking: string | null
-  /** For an error: everything that was looked for. */
-  readonly looked: readonly string[]
+  /** What else it may have been, for an error. */
+  readonly besides: readonly string[]
 }
 
 export async function looksFor(
@@ -26,15 +25,14 @@ export async function looksFor(
   request: { readonly base?: string | undefined; readonly remote?: string | null | undefined },
 ): Promise<Wanted> {
   const remotes = await remotesOf(repo)
-  const configured = (name: string): string | null => (remotes.includes(name) ? name : null)
   const chosen = request.remote ?? (remotes.includes('origin') || remotes.length !== 1 ? 'origin' : (remotes[0] as string))
   const wanted = (remoteName: string, name: string, sources: readonly string[], locals: readonly string[], tracking: string | null): Wanted => {
-    const looked = [...new Set([...sources.map((source) => `${source} of ${remoteName}`), ...locals])]
-    return { name, remote: configured(remoteName), remoteName, sources, locals, tracking, looked }
+    return { name, remoteName, sources, locals, tracking, besides: [] }
   }
   const branch = (remoteName: string, name: string, said = name): Wanted => {
-    const tracking = `refs/remotes/${remoteName}/${name}`
-    const locals = said === name ? [`refs/heads/${name}`, `refs/tags/${name}`, tracking] : [tracking, `refs/heads/${said}`]
+    const tracking = isSafe(remoteName) ? `refs/remotes/${remoteName}/${name}` : null
+    const tracked = tracking === null ? [] : [tracking]
+    const locals = said === name ? [`refs/heads/${name}`, `refs/tags/${name}`, ...tracked] : [...tracked, `refs/heads/${said}`]
     const sources = said === name ? [`refs/heads/${name}`, `refs/tags/${name}`] : [`refs/heads/${name}`]
     return wanted(remoteName, said, sources, locals, tracking)
   }
@@ -43,27 +41,36 @@ export async function looksFor(
     const name = await defaultBranch(repo, chosen)
     return name === undefined ? wanted(chosen, 'HEAD', ['HEAD'], ['HEAD'], null) : branch(chosen, name)
   }
-  if (!isSafe(base)) return { ...wanted(chosen, base, [], [], null), looked: [`refs/heads/${base}`] }
-  const full = /^refs\/(heads|tags|remotes)\/(.+)$/.exec(base)
-  if (full?.[1] === 'heads') return wanted(chosen, base, [base], [base], `refs/remotes/${chosen}/${full[2]}`)
-  if (full?.[1] === 'tags') return wanted(chosen, base, [base], [base], null)
-  const short = full?.[1] === 'remotes' ? (full[2] as string) : base
+  if (!isSafe(base)) return { ...wanted(chosen, base, [], [], null), besides: [`refs/heads/${base}`] }
+  if (base === 'HEAD') return ofCheckout(repo, wanted(chosen, base, [], ['HEAD'], null))
+  const tracked = /^refs\/remotes\/(.+)$/.exec(base)?.[1]
+  const short = tracked ?? base
   const prefix = remotes.filter((name) => short.startsWith(`${name}/`)).sort((a, b) => b.length - a.length)[0]
   if (prefix !== undefined) return { ...branch(prefix, short.slice(prefix.length + 1), short), name: base }
+  if (/^refs\//.test(base)) {
+    const known = /^refs\/heads\/(.+)$/.exec(base)?.[1]
+    return wanted(chosen, base, tracked === undefined ? [base] : [], [base], known === undefined ? null : `refs/remotes/${chosen}/${known}`)
+  }
   if (/^[0-9a-f]{4,64}$/i.test(base)) {
     const commit = await commitHere(repo, base)
     if (commit !== undefined) return { ...branch(chosen, base), commit }
-    if (isWhole(base)) return { ...wanted(chosen, base, [base.toLowerCase()], [], null), looked: [`the commit ${base}`] }
-    const asBranch = branch(chosen, base)
-    return { ...asBranch, looked: [...asBranch.looked, `the commit ${base}`] }
+    const besides = [`the commit ${base}`]
+    return isWhole(base) ? { ...wanted(chosen, base, [base.toLowerCase()], [], null), besides } : { ...branch(chosen, base), besides }
   }
   return branch(chosen, base)
+}
+
+/** `HEAD` is what is checked out where the request was made, and not what the remote calls so. */
+async function ofCheckout(repo: GitRepository, wanted: Wanted): Promise<Wanted> {
+  const { gitDir } = repo
+  const { stdout, exitCode } = await repo.git.run({ args: ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], cwd: gitDir, gitDir, reads: true })
+  return exitCode === 0 ? { ...wanted, commit: stdout.trim() } : wanted
 }
 
 const isWhole = (sha: string): boolean => sha.length === 40 || sha.length === 64
 
 /** Whether a name can stand in a refspec and means one ref: nothing that git reads as an option, a pattern or a way from one commit to another. */
-const isSafe = (name: string): boolean =>
+export const isSafe = (name: string): boolean =>
   !/^-|[\p{Cc}\p{Cs} ~^:?*[\\]|\.\.|@\{|\/\/|\/$|\.lock$|^\/|\.$/u.test(name) && name !== '@' && name !== '' && Buffer.byteLength(name) < 1000
 
 /** A commit by its name, unless a branch or tag has the very same name and the digits are not all of them. */

@@ -1,9 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { errnoOf, failure } from '../core/errors.ts'
+import { errnoOf, failure, type HoldfastError } from '../core/errors.ts'
 import type { WorkspaceBase } from '../core/workspace.ts'
-import type { GitAnswer } from '../core/workspace-reasons.ts'
-import { looksFor, type Wanted } from './base-names.ts'
-import { fetchFailureOf } from './fetch-failure.ts'
+import { isSafe, looksFor, type Wanted } from './base-names.ts'
+import { type FailedFetch, fetchFailureOf } from './fetch-failure.ts'
 import type { GitRepository } from './open.ts'
 import { countMissing, deleteRef, findRefs } from './refs.ts'
 
@@ -42,28 +41,26 @@ export async function resolveBase(repo: GitRepository, request: BaseRequest): Pr
     const fetched = await fetchBase(repo, wanted, request)
     if ('sha' in fetched) return fetched
     failed = fetched
-    if (request.policy === 'require-remote') throw failed.kind === 'missing' && wanted.remote !== null ? unknown(wanted, failed) : unfetched(wanted, failed)
+    if (request.policy === 'require-remote') throw failed.isAbsent ? unknown(wanted, failed, true) : unfetched(wanted, failed)
   }
   const found = await findLocally(repo, wanted)
   if (found !== undefined) return local(found, await behindOf(repo, wanted, found.sha), failed?.error ?? null)
   if (await isUnborn(repo, wanted)) throw failure('unborn_base', { base: wanted.name })
   if (failed !== undefined && failed.kind !== 'missing') throw unfetched(wanted, failed)
-  throw unknown(wanted, failed)
-}
-
-interface FailedFetch {
-  readonly kind: 'auth' | 'unreachable' | 'timeout' | 'missing'
-  readonly error: string
-  readonly answer: GitAnswer | undefined
+  throw unknown(wanted, failed, request.policy !== 'local')
 }
 
 const unfetched = (wanted: Wanted, { kind, answer }: FailedFetch) =>
   failure('fetch_failed', { kind, remote: wanted.remoteName, what: wanted.name, git: answer })
 
-const unknown = (wanted: Wanted, failed: FailedFetch | undefined) => failure('unknown_base', { base: wanted.name, looked: wanted.looked, git: failed?.answer })
+function unknown({ name, sources, remoteName, locals, besides }: Wanted, failed: FailedFetch | undefined, isAsked: boolean): HoldfastError {
+  const there = isAsked ? sources.map((source) => `${source} of ${remoteName}`) : []
+  return failure('unknown_base', { base: name, looked: [...there, ...locals, ...besides], git: failed?.answer })
+}
 
 async function fetchBase(repo: GitRepository, wanted: Wanted, request: BaseRequest): Promise<ResolvedBase | FailedFetch> {
   request.onProgress?.(`fetching ${wanted.name} from ${wanted.remoteName}`)
+  if (!isSafe(wanted.remoteName)) return { kind: 'missing', error: `there is no remote named ${wanted.remoteName}`, answer: undefined, isAbsent: false }
   let failed: FailedFetch | undefined
   for (const source of wanted.sources) {
     const tried = await fetchOne(repo, wanted, source, request)
@@ -72,7 +69,7 @@ async function fetchBase(repo: GitRepository, wanted: Wanted, request: BaseReque
     failed ??= tried
     if (tried.kind !== 'missing') return tried
   }
-  return failed ?? { kind: 'missing', error: `there is nothing named ${wanted.name} that could be fetched`, answer: undefined }
+  return failed ?? { kind: 'missing', error: `there is nothing named ${wanted.name} that could be fetched`, answer: undefined, isAbsent: true }
 }
 
 /** Nothing but the ref that is named: no tags, no submodules, no ref of the person by way of the configured refspec, nothing pruned. */
@@ -106,7 +103,7 @@ async function fetchOne(repo: GitRepository, wanted: Wanted, source: string, req
   const sha = await commitOf(repo, ref)
   if (sha === undefined) {
     await drop(repo, ref)
-    return { kind: 'missing', error: `${source} of ${wanted.remoteName} is no commit`, answer: undefined }
+    return { kind: 'missing', error: `${source} of ${wanted.remoteName} is no commit`, answer: undefined, isAbsent: true }
   }
   return { source: 'remote', ref: source, sha, behind: 0, remoteError: null, fetchedAt, drop: () => drop(repo, ref) }
 }
@@ -172,7 +169,7 @@ async function behindOf(repo: GitRepository, { tracking }: Wanted, sha: string):
 
 async function isUnborn(repo: GitRepository, wanted: Wanted): Promise<boolean> {
   const { stdout, exitCode } = await repo.run(['symbolic-ref', '--quiet', 'HEAD'], { reads: true })
-  return exitCode === 0 && wanted.locals.includes(stdout.trim())
+  return exitCode === 0 && (wanted.name === 'HEAD' || wanted.locals.includes(stdout.trim()))
 }
 
 /** The commit that a name stands for, through annotated tags. */
