@@ -220,7 +220,11 @@ describe('one story of workspaces', () => {
 
   it('goes as it should', () => {
     const { raw, main } = library
-    expect(raw.opened).toMatchObject({ branch: 'feature/login', created: true, base: { source: 'local', ref: 'refs/heads/main', remoteError: expect.stringContaining('origin') } })
+    expect(raw.opened).toMatchObject({
+      branch: 'feature/login',
+      created: true,
+      base: { source: 'local', ref: 'refs/heads/main', remoteError: expect.stringContaining('origin') },
+    })
     expect(raw['opened again']).toMatchObject({ id: raw.opened?.id, path: raw.opened?.path, created: false, base: { source: 'existing', remoteError: null } })
     expect(raw['a second one']).toMatchObject({ created: true, setup: { state: 'done', attempt: 1 } })
     expect(raw['a second one']?.path).not.toBe(raw.opened?.path)
