@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { errnoOf, failure, HoldfastError, hasReason } from '../core/errors.ts'
@@ -73,7 +73,8 @@ export function describeHome(place: HomePlace): Home {
       spares = [join(above[0], hash, 'runs'), join(above[1], hash)].filter((spare) => spare !== runs)
       return spares
     },
-    mayHaveSpares: () => above.some((folder) => existsSync(folder)),
+    // Workspaces stand beside them in the folder for state.
+    mayHaveSpares: () => above.some((folder) => holds(folder, (name) => name !== 'workspaces')),
     warnings,
   }
 }
@@ -134,6 +135,14 @@ function makeFolder(path: string): void {
     if (errnoOf(error) !== 'ENOENT' || parent === path || existsSync(parent)) throw error
     makeFolder(parent)
     mkdirSync(path, { mode: 0o700 })
+  }
+}
+
+function holds(folder: string, counts: (name: string) => boolean): boolean {
+  try {
+    return existsSync(folder) && readdirSync(folder).some(counts)
+  } catch {
+    return false
   }
 }
 
