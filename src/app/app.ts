@@ -137,7 +137,10 @@ async function openFileUseCases(basis: AppBasis, equipped: () => Promise<AppEqui
   return createFileUseCases({
     root: basis.root,
     base: basis.base,
-    rootOf: async (workspace) => (await requireNamed({ ...basis, ...more }, workspace, ensureMounted)).record.path,
+    async treeOf(workspace) {
+      const { record } = await requireNamed({ ...basis, ...more }, workspace, ensureMounted)
+      return { root: record.path, nonce: record.nonce }
+    },
     openFiles: (root) => createHostFiles({ root, machine: more.machine }),
   })
 }

@@ -1,4 +1,5 @@
 import { relative, sep } from 'node:path'
+import { failure } from '../core/errors.ts'
 import type { FileList, FileRemoved, FileStat, Files, FileWritten } from '../core/files.ts'
 import { checkLimit } from './check-limit.ts'
 import { parseSpan } from './reading.ts'
@@ -60,21 +61,37 @@ export interface FilesBasis {
   readonly root: string
   /** The root, or the folder below it that the caller stands in. */
   readonly base: string
-  /** The folder of a workspace. Throws `workspace_not_found` or `workspace_unusable`. */
-  rootOf(workspace: string): Promise<string>
+  /** The tree of a workspace that is ready, and what it is known by. Throws `workspace_not_found` or `workspace_unusable`. */
+  treeOf(workspace: string): Promise<{ readonly root: string; readonly nonce: string }>
   openFiles(root: string): Files
 }
 
 const defaultListed = 1_000
 const maxListed = 10_000
 
-export function createFileUseCases({ root, base, rootOf, openFiles }: FilesBasis): FileUseCases {
+export function createFileUseCases({ root, base, treeOf, openFiles }: FilesBasis): FileUseCases {
   const below = relative(root, base).split(sep).join('/')
 
   /** The files that a reference is about, and its path among them. */
   async function locate({ path, workspace }: FileReference): Promise<{ files: Files; path: string }> {
-    if (workspace !== undefined) return { files: openFiles(await rootOf(workspace)), path }
+    if (workspace !== undefined) return { files: openFiles((await treeOf(workspace)).root), path }
     return { files: openFiles(root), path: below === '' || isOdd(path) ? path : `${below}/${path}` }
+  }
+
+  /**
+   * Changes something. A release that had begun before it was done may have saved the tree without it, so that a workspace has to be
+   * ready, and the same one, after it as well.
+   */
+  async function changing<T>(input: FileReference, change: (files: Files, path: string) => Promise<T>): Promise<T> {
+    if (input.workspace === undefined) {
+      const { files, path } = await locate(input)
+      return change(files, path)
+    }
+    const { root: top, nonce } = await treeOf(input.workspace)
+    const result = await change(openFiles(top), input.path)
+    const after = await treeOf(input.workspace)
+    if (after.nonce !== nonce) throw failure('workspace_unusable', { workspace: input.workspace, why: 'it was released and made anew meanwhile' })
+    return result
   }
 
   return {
@@ -82,14 +99,8 @@ export function createFileUseCases({ root, base, rootOf, openFiles }: FilesBasis
       const { files, path } = await locate(input)
       return input.lines === undefined ? readContent(files, path, input) : readLines(files, path, input.lines, input.maxBytes)
     },
-    async writeFile(input) {
-      const { files, path } = await locate(input)
-      return files.write(path, input.content)
-    },
-    async appendFile(input) {
-      const { files, path } = await locate(input)
-      return files.append(path, input.content)
-    },
+    writeFile: (input) => changing(input, (files, path) => files.write(path, input.content)),
+    appendFile: (input) => changing(input, (files, path) => files.append(path, input.content)),
     async listFiles({ path: asked = '.', workspace, limit, after }) {
       const { files, path } = await locate({ path: asked, workspace })
       return files.list(path, { max: checkLimit(limit, defaultListed, maxListed), after })
@@ -98,14 +109,8 @@ export function createFileUseCases({ root, base, rootOf, openFiles }: FilesBasis
       const { files, path } = await locate(input)
       return files.stat(path)
     },
-    async makeDirectory(input) {
-      const { files, path } = await locate(input)
-      return files.mkdir(path)
-    },
-    async removeFile(input) {
-      const { files, path } = await locate(input)
-      return files.remove(path, { recursive: input.recursive })
-    },
+    makeDirectory: (input) => changing(input, (files, path) => files.mkdir(path)),
+    removeFile: (input) => changing(input, (files, path) => files.remove(path, { recursive: input.recursive })),
   }
 }
 

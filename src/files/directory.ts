@@ -10,6 +10,7 @@ export interface Directory {
   readonly ino: number
   /** Where the system finds an entry of it, for one call of node:fs right now. The entry itself may be a link. */
   at<N extends string | Buffer>(name: N): N
+  stats(): Stats
   /** The names of its entries. */
   names(): Buffer[]
   close(): void
@@ -42,6 +43,7 @@ function handle(fd: number): Directory {
     dev,
     ino,
     at: <N extends string | Buffer>(name: N): N => (typeof name === 'string' ? `${self}/${name}` : Buffer.concat([Buffer.from(`${self}/`), name])) as N,
+    stats: () => fstatSync(fd),
     names: () => readdirSync(self, { encoding: 'buffer' }),
     close: closer(fd),
   }
@@ -76,6 +78,7 @@ function held(path: string): Directory {
       check()
       return (typeof name === 'string' ? join(path, name) : Buffer.concat([Buffer.from(path === '/' ? path : `${path}/`), name])) as N
     },
+    stats: () => fstatSync(fd),
     names: () => {
       check()
       return readdirSync(path, { encoding: 'buffer' })

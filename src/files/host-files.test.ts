@@ -1,6 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -372,6 +374,21 @@ describe('writing', () => {
       linkSync(place.world.path('outside/store'), join(place.root, name))
       expect(await place.files[name](name, 'new')).toMatchObject({ route: 'staged' })
       expect([place.text(`ws/${name}`), place.text('outside/store')]).toEqual([expected, 'original\n'])
+    }
+  })
+
+  it('replaces a program that runs', async () => {
+    await using place = openPlace()
+    const program = join(place.root, 'program')
+    copyFileSync('/bin/sleep', program)
+    const child = spawn(program, ['60'])
+    try {
+      await once(child, 'spawn')
+      expect(await place.files.write('program', '#!/bin/sh\n')).toMatchObject({ route: 'staged' })
+      expect(statSync(program).mode & 0o111).toBe(0o111)
+    } finally {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
     }
   })
 

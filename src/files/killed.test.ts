@@ -94,12 +94,12 @@ it('what other writers have staged is left alone as long as they may live, and s
   mkdirSync(root)
   const start = Buffer.from(machine.self.startTime).toString('hex')
   const nonce = '0123456789abcdef'
-  const foreignSpace = '999999'
+  const foreignSpace = '0123456789ab'
   const kept = [
     // Of a process in another container: nobody knows whether it lives.
     `.holdfast-staged-1-${start}-${foreignSpace}-${nonce}`,
     '.holdfast-staged-notes.txt',
-    `.holdfast-staged-${process.pid}-${start}-1-${nonce}.bak`,
+    `.holdfast-staged-${process.pid}-${start}-${foreignSpace}-${nonce}.bak`,
   ]
   for (const name of kept) writeFileSync(join(root, name), '')
   mkdirSync(join(root, `.holdfast-staged-2-${start}-${foreignSpace}-${nonce}`))

@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, constants, lstatSync, openSync, readlinkSync, unlinkSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { closeSync, constants, lstatSync, openSync, readFileSync, readlinkSync, unlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { errnoOf } from '../core/errors.ts'
 import type { Machine } from '../core/machine.ts'
 import { monotonicMs } from '../core/monotonic.ts'
@@ -14,9 +15,10 @@ export type Staging = Pick<Machine, 'self' | 'isAlive'>
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants
 const prefix = '.holdfast-staged-'
 /** `.holdfast-staged-PID-START-SPACE-NONCE`; the start in hexadecimal, since it may hold any letter. */
-const pattern = new RegExp(`^\\${prefix}(\\d{1,10})-([0-9a-f]{0,80})-(\\d{1,20})-[0-9a-f]{16}$`)
+const pattern = new RegExp(`^\\${prefix}(\\d{1,10})-([0-9a-f]{0,80})-([0-9a-f]{12})-[0-9a-f]{16}$`)
 
-// Of another machine or container that shares the directory, nothing is known but the age. Nothing is written for as long as that.
+// Of another machine or container that shares the directory, or of this one before it was started anew, nothing is known but the age.
+// Nothing is written for as long as that.
 const foreignMs = 24 * 60 * 60 * 1000
 
 export interface Stage {
@@ -51,12 +53,22 @@ export function openStage(directory: Directory, { self }: Staging, mode: number)
   }
 }
 
-/** Pids are of one such space; in another container the same number is another process. 0 where there is one only. */
+let space: string | undefined
+
+/** Where pids mean what they mean here: on this machine since its start, in this container. */
 function processSpace(): string {
+  space ??= createHash('sha256')
+    .update([hostname(), tried(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')), tried(() => readlinkSync('/proc/self/ns/pid'))].join())
+    .digest('hex')
+    .slice(0, 12)
+  return space
+}
+
+function tried(read: () => string): string {
   try {
-    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0'
+    return read()
   } catch {
-    return '0'
+    return ''
   }
 }
 
@@ -89,7 +101,9 @@ function isLeft(directory: Directory, name: string, { isAlive }: Staging, now: (
   const [, pid, start, space] = pattern.exec(name) ?? []
   if (pid === undefined || start === undefined) return false
   const stats = lstatSync(directory.at(name), { throwIfNoEntry: false })
-  if (!stats?.isFile() || stats.uid !== (process.geteuid?.() ?? stats.uid)) return false
+  // Root gives what it stages the owner of the target.
+  const user = process.geteuid?.() ?? 0
+  if (!stats?.isFile() || (user !== 0 && stats.uid !== user)) return false
   if (space !== processSpace()) return now() - stats.mtimeMs > foreignMs
   return !isAlive({ pid: Number(pid), startTime: Buffer.from(start, 'hex').toString() })
 }

@@ -78,6 +78,7 @@ it.runIf(directoryOpener().way === 'handles')('links that are swapped in between
     await once(child.stdout, 'data')
     const files = createHostFiles({ root, machine })
     const ends = new Map<string, number>()
+    const open = readdirSync('/proc/self/fd').length
     for (let round = 0; round < 4_000; round += 1) {
       const call = calls[round % calls.length]!
       const end = await call(files, round).then(
@@ -93,6 +94,7 @@ it.runIf(directoryOpener().way === 'handles')('links that are swapped in between
       )
       ends.set(end, (ends.get(end) ?? 0) + 1)
     }
+    expect(readdirSync('/proc/self/fd')).toHaveLength(open)
     expect(outside()).toEqual(before)
     expect(readdirSync(world.path('outside')).sort()).toEqual(['precious', 'victim'])
     expect([readFileSync(world.path('outside/victim'), 'utf8'), readFileSync(world.path('outside/precious/file'), 'utf8')]).toEqual(['secret', 'secret'])

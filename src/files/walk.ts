@@ -147,7 +147,7 @@ export function walk(opener: DirectoryOpener, root: string, path: string, option
     if (away !== undefined) throw outside()
     const last = inside.at(-1)
     const directory = last?.directory ?? top
-    return landing(last?.name, lstatSync(directory.at('.')), directory)
+    return landing(last?.name, directory.stats(), directory)
   } catch (error) {
     close()
     const fault = fileFault(path, error)

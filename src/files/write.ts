@@ -14,7 +14,7 @@ export interface WriteContext {
   readonly now: () => number
 }
 
-const { O_APPEND, O_RDONLY, O_RDWR, O_WRONLY } = constants
+const { O_APPEND, O_RDONLY, O_WRONLY } = constants
 
 /** What is written, and where. */
 interface Target {
@@ -44,12 +44,12 @@ export async function appendFile(context: WriteContext, path: string, content: U
       await create(context, target)
       return written(target, true, 'staged')
     }
-    const existing = openRegular(path, target.parent, target.name, O_RDWR | O_APPEND)
+    const existing = openRegular(path, target.parent, target.name, O_WRONLY | O_APPEND)
     try {
       // Under its other names it may be in a place that is not ours to change.
       const isShared = existing.stats.nlink > 1 && content.length > 0
-      if (!isShared) await addToEnd(path, existing.fd, content)
-      else await stageInto(context, target, existing, Buffer.concat([await readAt(existing.fd, 0, existing.stats.size), content]))
+      if (isShared) await stageLonger(context, target, existing)
+      else await addToEnd(path, existing.fd, content)
       return written(target, false, isShared ? 'staged' : 'in-place')
     } finally {
       closeSync(existing.fd)
@@ -92,8 +92,35 @@ function openForReplacing({ landing: { path }, parent, name }: Target): OpenFile
   }
 }
 
+/** Puts a file with the same content and more in its place. */
+async function stageLonger(context: WriteContext, target: Target, existing: OpenFile): Promise<void> {
+  const { landing, parent, name, content } = target
+  const source = openRegular(landing.path, parent, name, O_RDONLY)
+  try {
+    if (source.stats.ino !== existing.stats.ino) throw new Swapped(landing.path)
+    await stageInto(context, target, existing, async (fd) => {
+      for (let at = 0; ; ) {
+        const piece = await readAt(source.fd, at, pieceBytes)
+        if (piece.length === 0) break
+        await requireAll(fd, piece)
+        at += piece.length
+      }
+      await requireAll(fd, content)
+    })
+  } finally {
+    closeSync(source.fd)
+  }
+}
+
+const pieceBytes = 4 * 1024 * 1024
+
+async function requireAll(fd: number, content: Uint8Array): Promise<void> {
+  const { error } = await writeAll(fd, content)
+  if (error) throw error
+}
+
 async function replace(context: WriteContext, target: Target, existing: OpenFile | undefined, content: Uint8Array): Promise<WriteRoute> {
-  if (await stageInto(context, target, existing, content, 'or-not')) return 'staged'
+  if (await stageInto(context, target, existing, (fd) => requireAll(fd, content), 'or-not')) return 'staged'
   const { path } = target.landing
   if (!existing) throw failure('file_denied', { path, why: 'its directory takes no new file' })
   await writeInPlace(path, existing, content)
@@ -101,14 +128,14 @@ async function replace(context: WriteContext, target: Target, existing: OpenFile
 }
 
 /**
- * Puts the content in the place of the target in one step. False where that cannot be done and nothing was changed, when this may be;
+ * Puts what `fill` writes in the place of the target in one step. False where that cannot be done and nothing was changed, when this may be;
  * else it throws.
  */
 async function stageInto(
   { staging }: WriteContext,
   { parent, name, landing: { path } }: Target,
   existing: OpenFile | undefined,
-  content: Uint8Array,
+  fill: (fd: number) => Promise<void>,
   failing?: 'or-not',
 ): Promise<boolean> {
   const refused = (): boolean => {
@@ -118,8 +145,7 @@ async function stageInto(
   const stage = openStage(parent, staging, existing ? 0o600 : 0o666)
   if (!stage) return refused()
   try {
-    const { error } = await writeAll(stage.fd, content)
-    if (error) throw error
+    await fill(stage.fd)
     if (existing && !takesOver(stage, existing.stats)) return refused()
     try {
       renameSync(parent.at(stage.name), parent.at(name))
@@ -156,19 +182,16 @@ async function writeInPlace(path: string, { fd, stats }: OpenFile, content: Uint
     // Opened for reading only, see openForReplacing.
     throw failure('file_denied', { path, why: 'it is a program that runs, and its directory takes no new file' }, error)
   }
-  const { error } = await writeAll(fd, content)
-  if (error) throw error
+  await requireAll(fd, content)
 }
 
 /** One call of the system adds all of it, at what is the end at that moment. */
 async function addToEnd(path: string, fd: number, content: Uint8Array): Promise<void> {
+  const { size: before } = fstatSync(fd)
   const { written: added, error } = await writeAll(fd, content, content.length)
   if (!error) return
-  // What others added behind it is not cut off.
-  const { size } = fstatSync(fd)
-  const before = size - added
-  const isLast = added > 0 && before >= 0 && (await readAt(fd, before, added)).equals(content.subarray(0, added))
-  if (isLast) ftruncateSync(fd, before)
+  // What others added meanwhile is not cut off.
+  if (fstatSync(fd).size === before + added) ftruncateSync(fd, before)
   else if (added > 0) throw failure('file_failed', { path, errno: `${errnoOf(error)}, after ${added} of ${content.length} bytes` }, error)
   throw error
 }
@@ -178,8 +201,7 @@ async function create({ staging }: WriteContext, { parent, name, content, landin
   const stage = openStage(parent, staging, 0o666)
   if (!stage) throw failure('file_denied', { path, why: 'its directory takes no new file' })
   try {
-    const { error } = await writeAll(stage.fd, content)
-    if (error) throw error
+    await requireAll(stage.fd, content)
     try {
       // Unlike a rename, it replaces nothing.
       linkSync(parent.at(stage.name), parent.at(name))
