@@ -55,11 +55,8 @@ export async function diffTree(
   }
 }
 
-// Plumbing, which heeds none of the settings for people (prefixes, colors, external programs) except those that are named here.
-const diffArgs = (format: readonly string[], from: string): string[] => [
-  ...['diff-index', ...format, '--find-renames', '--full-index', '--no-ext-diff', '--no-textconv', '--ignore-submodules=dirty'],
-  ...[from, '--'],
-]
+// Plumbing, which heeds none of the settings for people: prefixes, colors, an order of files. Programs and submodules are kept out by the runner.
+const diffArgs = (format: readonly string[], from: string): string[] => [...['diff-index', ...format, '--find-renames', '--full-index'], ...[from, '--']]
 
 function copyIndex(from: string, to: string): void {
   try {

@@ -37,7 +37,7 @@ export interface StatusOptions {
  */
 export async function readStatus(git: Git, path: string, { adminDir, timeoutMs, signal, untracked = 'all' }: StatusOptions = {}): Promise<TreeStatus> {
   const args = [
-    ...['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--find-renames', '--ignore-submodules=dirty'],
+    ...['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--find-renames'],
     `--untracked-files=${untracked === 'all' ? 'all' : 'normal'}`,
   ]
   const { stdout } = await inTree(git, path, adminDir).require(`looking at the changes in ${path}`, args, { reads: true, timeoutMs, signal })

@@ -5,7 +5,8 @@ import { isInside } from '../core/paths.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import { findRepository } from '../git/repository.ts'
 import type { WorkspaceContext } from './context.ts'
-import { listRecords } from './records.ts'
+import { keyOf } from './layout.ts'
+import { listRecords, readRecord } from './records.ts'
 import { repositoriesBelow, requireCommonDir } from './repositories.ts'
 
 export interface FoundWorkspace {
@@ -29,6 +30,8 @@ const minIdPrefix = 4
  */
 export async function findWorkspace(context: Places, reference: string, repo?: string | undefined): Promise<FoundWorkspace> {
   const here = repo === undefined ? findRepository(context.base)?.commonDir : requireCommonDir(context, repo)
+  const direct = here === undefined ? undefined : byKey(here, reference)
+  if (direct !== undefined) return direct
   const near = here === undefined ? [] : recordsOf(here)
   let everywhere: FoundWorkspace[] | undefined
   const far = (): FoundWorkspace[] => {
@@ -60,6 +63,15 @@ export function findWorkspaceOf(context: Places, folder: string): FoundWorkspace
 const recordsOf = (commonDir: string): FoundWorkspace[] => listRecords(commonDir).map((found) => ({ commonDir, ...found }))
 
 const isPath = (reference: string): boolean => isAbsolute(reference) || /^\.{1,2}(?:\/|$)/.test(reference)
+
+/** A name leads to its file, so that the others need not be read; what may be a part of an id might mean another one. */
+function byKey(commonDir: string, reference: string): FoundWorkspace | undefined {
+  if (isPath(reference) || /^[0-9a-f]{0,10}$/.test(reference)) return undefined
+  const operator = /^operator:(.+)$/s.exec(reference)?.[1]
+  const key = keyOf(operator === undefined ? { branch: reference.replace(/^refs\/heads\//, '') } : { operator })
+  const record = readRecord(commonDir, key)
+  return record && { commonDir, key, record }
+}
 
 function byName(reference: string, among: readonly FoundWorkspace[]): FoundWorkspace | undefined {
   const branch = reference.replace(/^refs\/heads\//, '')
