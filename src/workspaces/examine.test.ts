@@ -8,6 +8,9 @@ import { makeWorkspace } from '../../test/support/made-workspace.ts'
 import type { WorkspaceContext } from './context.ts'
 import { readEvents } from './events.ts'
 import { examineWorkspaces, repair, repositoryHistory } from './examine.ts'
+import { collectWorkspaces } from './gc.ts'
+import { listWorkspaces } from './list.ts'
+import { openWorkspace } from './open.ts'
 import { reservePorts } from './ports.ts'
 import { readRecord, removeRecord, writeRecord } from './records.ts'
 
@@ -38,6 +41,29 @@ it('where all is well, that is said, with the version of git and what the machin
   expect(visible()).toEqual(before)
   expect(readdirSync(context.root).filter((name) => name.startsWith('.probe'))).toEqual([])
   expect((await examineWorkspaces(world.context())).map(({ name }) => name)).toEqual(['git', 'copy-on-write', 'reflink', 'repository'])
+})
+
+it('what was opened is well, is listed as it is, and is taken back with its ports when it was idle', async () => {
+  await using world = openGitWorld()
+  const repository = world.repository('r', { f: '1\n' })
+  const remote = world.remote(repository)
+  const context = world.context({ base: repository })
+  const branch = await openWorkspace(context, { branch: 'feat/a', base: 'main', ports: 2 })
+  const sandbox = await openWorkspace(context, { operator: 'ada', base: 'main' })
+  expect(branch.base.source).toBe('remote')
+  expect(await problems(context)).toEqual([])
+  world.commit(branch.path, { f: '2\n' })
+  expect(await listWorkspaces(context, { status: true })).toMatchObject([
+    { id: branch.id, branch: 'feat/a', ahead: 1, behind: 0, state: 'ready', locked: null, headBranch: null, ports: branch.ports, warnings: [] },
+    { id: sandbox.id, operator: 'ada', branch: null, ahead: 0, behind: 0, state: 'ready', locked: null, headBranch: null, warnings: [] },
+  ])
+  const files = (): string[] => readdirSync(join(context.root, '.ports')).filter((name) => /^\d+$/.test(name))
+  expect(files()).toEqual(branch.ports.map(String).sort())
+  const later = { ...context, now: () => new Date(Date.now() + 30 * 86_400_000) }
+  const { released, kept } = await collectWorkspaces(later, {})
+  expect([released.map(({ id }) => id).sort(), kept]).toEqual([[branch.id, sandbox.id].sort(), []])
+  expect([files(), existsSync(branch.path), await problems(context)]).toEqual([[], false, []])
+  expect(existsSync(remote)).toBe(true)
 })
 
 it('a lock file of a dead git is told with its age and removed when that is asked for; one that is held never is', async () => {
