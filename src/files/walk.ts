@@ -38,124 +38,126 @@ export interface Landing {
   close(): void
 }
 
-interface Inside {
-  readonly directory: Directory
-  readonly name: string
-}
-
-// A directory that is swapped while it is opened is looked at again, so often.
+// What is swapped while it is opened is looked at again, so often.
 const maxSwaps = 100
+const swapErrors = ['ELOOP', 'ENOTDIR', 'ENOENT', 'EINVAL']
 
 export function walk(opener: DirectoryOpener, root: string, path: string, options: WalkOptions = {}): Landing {
   const asked = parsePath(path)
   // Before a directory is made for it.
   if (options.changes) refuseGit(path, asked)
-  const todo = [...asked].reverse()
+  const position = openRoot(opener, root)
+  try {
+    return findLanding(position, path, [...asked].reverse(), options)
+  } catch (error) {
+    const isAway = position.isAway()
+    position.close()
+    const fault = fileFault(path, error)
+    throw isAway && !hasReason(fault, 'file_loop') ? failure('file_outside', { path, why: 'leads outside' }) : fault
+  }
+}
+
+/** `todo` has the names that are still to be walked, the next one last. What it throws while the position is away is not told. */
+function findLanding(position: Position, path: string, todo: string[], options: WalkOptions): Landing {
   const links: FileLink[] = []
+  let swaps = 0
+  const land = (found: Pick<Landing, 'names' | 'parent' | 'name' | 'stats' | 'directory'>): Landing => {
+    if (options.changes) refuseGit(path, found.names)
+    return { path, links, close: position.close, ...found }
+  }
+  const entry = (name: string, stats: Stats | undefined): Landing =>
+    land({ names: position.names(name), parent: position.current(), name, stats, directory: undefined })
+  for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
+    if (name === '..') {
+      position.up()
+      continue
+    }
+    const isLast = todo.length === 0
+    const stats = lstatSync(position.current().at(name), { throwIfNoEntry: false })
+    try {
+      if (stats?.isDirectory()) position.enter(name)
+      else if (stats?.isSymbolicLink() && !(isLast && options.keepLast && !position.isAway())) {
+        if (links.length >= maxFileLinks) throw failure('file_loop', { path, links: maxFileLinks })
+        const target = readlinkSync(position.current().at(name))
+        links.push({ path: position.isAway() ? null : joinNames(position.names(name)), target })
+        todo.push(...namesIn(target).reverse())
+        if (target.startsWith('/')) position.toTop()
+      } else if (position.isAway()) throw failure('file_outside', { path, why: 'leads outside' })
+      else if (isLast) return entry(name, stats)
+      else if (stats) throw failure('file_kind', { path, is: 'below a file', needed: 'below a directory' })
+      else if (!options.makeParents) throw failure('file_missing', { path })
+      else {
+        refuseGit(path, position.names(name))
+        makeDirectory(position.current(), name)
+        todo.push(name)
+      }
+    } catch (error) {
+      if (!stats || !swapErrors.includes(errnoOf(error) ?? '') || ++swaps > maxSwaps) throw error
+      todo.push(name)
+    }
+  }
+  if (position.isAway()) throw failure('file_outside', { path, why: 'leads outside' })
+  const directory = position.current()
+  const names = position.names()
+  return land({ names, parent: position.parent(), name: names.at(-1), stats: directory.stats(), directory })
+}
+
+const namesIn = (target: string): string[] => target.split('/').filter((name) => name !== '' && name !== '.')
+
+/** Where a walk is: in a directory below the root that it came to by names, or, for a while, outside. */
+interface Position {
+  isAway(): boolean
+  current(): Directory
+  /** That which has the current one; of the root itself: the root. */
+  parent(): Directory
+  /** From the root to where it is, and a further one. */
+  names(further?: string): string[]
+  /** Into an entry. Throws ENOTDIR, ELOOP or ENOENT where that is no directory any more. */
+  enter(name: string): void
+  /** To the directory above: inside, the one that the walk came from, wherever that is now. */
+  up(): void
+  /** To the root of the file system. */
+  toTop(): void
+  close(): void
+}
+
+function openRoot(opener: DirectoryOpener, root: string): Position {
   const opened: Directory[] = []
   const keep = (directory: Directory): Directory => {
     opened.push(directory)
     return directory
   }
-  const close = (): void => {
-    for (const directory of opened) directory.close()
-  }
-  const outside = () => failure('file_outside', { path, why: 'leads outside' })
-  /** The directory that the way is at, while it is outside. */
+  const top = keep(openFolder(opener, root))
+  const inside: { readonly directory: Directory; readonly name: string }[] = []
   let away: Directory | undefined
-  try {
-    const top = keep(openRoot(opener, root))
-    /** The directories below the root that the way went through. */
-    const inside: Inside[] = []
-    let swaps = 0
-    const current = (): Directory => inside.at(-1)?.directory ?? top
-    const namesTo = (last?: string): string[] => [...inside.map(({ name }) => name), ...(last === undefined ? [] : [last])]
-
-    const enter = (found: Directory, name: string): void => {
-      if (away === undefined) inside.push({ directory: found, name })
-      else if (found.dev === top.dev && found.ino === top.ino) away = undefined
-      else away = found
-    }
-    const goOut = (to: Directory): void => {
-      inside.length = 0
-      away = to
-      enter(to, '')
-    }
-    const follow = (directory: Directory, name: string): void => {
-      if (links.length >= maxFileLinks) throw failure('file_loop', { path, links: maxFileLinks })
-      const target = readlinkSync(directory.at(name))
-      links.push({ path: away === undefined ? joinNames(namesTo(name)) : null, target })
-      todo.push(
-        ...target
-          .split('/')
-          .filter((part) => part !== '' && part !== '.')
-          .reverse(),
-      )
-      if (target.startsWith('/')) goOut(keep(opener.open('/')))
-    }
-    const landing = (name: string | undefined, stats: Stats | undefined, directory?: Directory): Landing => {
-      const names = namesTo(directory ? undefined : name)
-      if (options.changes) refuseGit(path, names)
-      return { path, names, parent: directory ? (inside.at(-2)?.directory ?? top) : current(), name, stats, directory, links, close }
-    }
-
-    for (;;) {
-      const name = todo.pop()
-      if (name === undefined) break
-      if (name === '..') {
-        if (away === undefined && inside.length > 0) inside.pop()
-        else if (away === undefined) goOut(keep(opener.below(top, '..')))
-        else enter(keep(opener.below(away, '..')), '')
-        continue
-      }
-      const directory: Directory = away ?? current()
-      const isLast = todo.length === 0
-      const stats = lstatSync(directory.at(name), { throwIfNoEntry: false })
-      if (stats === undefined) {
-        if (away !== undefined) throw outside()
-        if (isLast) return landing(name, undefined)
-        if (!options.makeParents) throw failure('file_missing', { path })
-        refuseGit(path, namesTo(name))
-        makeDirectory(directory, name)
-        todo.push(name)
-      } else if (stats.isSymbolicLink() && !(isLast && options.keepLast && away === undefined)) {
-        try {
-          follow(directory, name)
-        } catch (error) {
-          // It is no link any more.
-          if (errnoOf(error) !== 'EINVAL' && errnoOf(error) !== 'ENOENT') throw error
-          todo.push(name)
-          if (++swaps > maxSwaps) throw error
-        }
-      } else if (stats.isDirectory()) {
-        let found: Directory
-        try {
-          found = keep(opener.below(directory, name))
-        } catch (error) {
-          const isSwapped = ['ELOOP', 'ENOTDIR', 'ENOENT'].includes(errnoOf(error) ?? '')
-          if (!isSwapped || ++swaps > maxSwaps) throw error
-          todo.push(name)
-          continue
-        }
-        enter(found, name)
-      } else {
-        if (away !== undefined) throw outside()
-        if (!isLast) throw failure('file_kind', { path, is: 'below a file', needed: 'below a directory' })
-        return landing(name, stats)
-      }
-    }
-    if (away !== undefined) throw outside()
-    const last = inside.at(-1)
-    const directory = last?.directory ?? top
-    return landing(last?.name, directory.stats(), directory)
-  } catch (error) {
-    close()
-    const fault = fileFault(path, error)
-    throw away === undefined || hasReason(fault, 'file_loop') ? fault : outside()
+  const current = (): Directory => away ?? inside.at(-1)?.directory ?? top
+  const goTo = (directory: Directory): void => {
+    inside.length = 0
+    // By whatever way one comes to the root, there one is inside.
+    away = directory.dev === top.dev && directory.ino === top.ino ? undefined : directory
+  }
+  return {
+    isAway: () => away !== undefined,
+    current,
+    parent: () => inside.at(-2)?.directory ?? top,
+    names: (further) => [...inside.map(({ name }) => name), ...(further === undefined ? [] : [further])],
+    enter(name) {
+      const directory = keep(opener.below(current(), name))
+      if (away === undefined) inside.push({ directory, name })
+      else goTo(directory)
+    },
+    up() {
+      if (away === undefined && inside.length > 0) inside.pop()
+      else goTo(keep(opener.below(current(), '..')))
+    },
+    toTop: () => goTo(keep(opener.open('/'))),
+    close() {
+      for (const directory of opened) directory.close()
+    },
   }
 }
 
-function openRoot(opener: DirectoryOpener, root: string): Directory {
+function openFolder(opener: DirectoryOpener, root: string): Directory {
   try {
     return opener.open(realpathSync.native(root))
   } catch (error) {
