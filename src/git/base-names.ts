@@ -38,11 +38,16 @@ export async function looksFor(
   }
   const { base } = request
   if (base === undefined) {
-    const name = await defaultBranch(repo, chosen)
-    return name === undefined ? wanted(chosen, 'HEAD', ['HEAD'], ['HEAD'], null) : branch(chosen, name)
+    const known = await defaultBranch(repo, chosen)
+    // The remote may call another one so by now.
+    if (known !== undefined) return { ...branch(chosen, known), sources: [`refs/heads/${known}`, 'HEAD'] }
+    const here = headOf(repo.gitDir).branch
+    if (here === null) return wanted(chosen, 'HEAD', ['HEAD'], ['HEAD'], null)
+    return { ...branch(chosen, here), sources: ['HEAD', `refs/heads/${here}`] }
   }
   if (!isSafe(base)) return { ...wanted(chosen, base, [], [], null), besides: [`refs/heads/${base}`] }
-  if (base === 'HEAD') return ofCheckout(repo, wanted(chosen, base, [], ['HEAD'], null))
+  // Of that the remote knows nothing, and calls something else so.
+  if (base === 'HEAD') return { ...wanted(chosen, base, [], ['HEAD'], null), commit: await commitOfCheckout(repo) }
   const tracked = /^refs\/remotes\/(.+)$/.exec(base)?.[1]
   const short = tracked ?? base
   const prefix = remotes.filter((name) => short.startsWith(`${name}/`)).sort((a, b) => b.length - a.length)[0]
@@ -60,11 +65,10 @@ export async function looksFor(
   return branch(chosen, base)
 }
 
-/** `HEAD` is what is checked out where the request was made, and not what the remote calls so. */
-async function ofCheckout(repo: GitRepository, wanted: Wanted): Promise<Wanted> {
-  const { gitDir } = repo
-  const { stdout, exitCode } = await repo.git.run({ args: ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], cwd: gitDir, gitDir, reads: true })
-  return exitCode === 0 ? { ...wanted, commit: stdout.trim() } : wanted
+/** What is checked out where the request was made; undefined where that has no commit. */
+export async function commitOfCheckout({ git, gitDir }: GitRepository): Promise<string | undefined> {
+  const { stdout, exitCode } = await git.run({ args: ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], cwd: gitDir, gitDir, reads: true })
+  return exitCode === 0 ? stdout.trim() : undefined
 }
 
 const isWhole = (sha: string): boolean => sha.length === 40 || sha.length === 64
@@ -98,11 +102,10 @@ export async function remotesOf(repo: GitRepository): Promise<readonly string[]>
   return [...new Set(names)].filter(isSafe)
 }
 
-/** The default branch of a remote as it was last known; else what is checked out in the main checkout. */
+/** The default branch of a remote as it was last known. */
 async function defaultBranch(repo: GitRepository, remote: string): Promise<string | undefined> {
   const head = `refs/remotes/${remote}/HEAD`
   const { stdout, exitCode } = await repo.run(['symbolic-ref', '--quiet', head], { reads: true })
   const prefix = `refs/remotes/${remote}/`
-  if (exitCode === 0 && stdout.startsWith(prefix)) return stdout.trim().slice(prefix.length)
-  return headOf(repo.gitDir).branch ?? undefined
+  return exitCode === 0 && stdout.startsWith(prefix) ? stdout.trim().slice(prefix.length) : undefined
 }

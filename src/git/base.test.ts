@@ -95,11 +95,29 @@ it('every form of a name is understood, and the answer says which ref it was', a
     expect({ name, ...base }).toMatchObject({ name, source, ref, sha })
     await base.drop()
   }
+})
+
+it('without a name the base is what the remote calls its default branch, and where none can be asked what is checked out', async () => {
+  await using world = openGitWorld()
+  const { repo, remote, here, there, resolve } = await published(world)
+  world.sh(repo.mainRoot, 'checkout', '--quiet', '-b', 'mine')
   expect(await resolve(undefined)).toMatchObject({ source: 'remote', ref: 'refs/heads/main', sha: there })
-  world.sh(repo.mainRoot, 'checkout', '--quiet', '-b', 'mine-alone')
-  expect(await resolve(undefined)).toMatchObject({ source: 'local', ref: 'refs/heads/mine-alone', sha: here })
+  world.sh(repo.mainRoot, 'checkout', '--quiet', '--detach')
+  expect(await resolve(undefined)).toMatchObject({ source: 'remote', ref: 'refs/heads/main', sha: there })
+  expect(await resolve(undefined, 'local')).toMatchObject({ source: 'local', ref: 'HEAD', sha: here })
+  world.sh(repo.mainRoot, 'checkout', '--quiet', 'mine')
+  expect(await resolve(undefined, 'local')).toMatchObject({ source: 'local', ref: 'refs/heads/mine', sha: here })
   world.sh(repo.mainRoot, 'remote', 'set-head', 'origin', 'main')
-  expect(await resolve(undefined)).toMatchObject({ source: 'remote', ref: 'refs/heads/main', sha: there })
+  expect(await resolve(undefined, 'local')).toMatchObject({ source: 'local', ref: 'refs/heads/main', sha: here })
+  world.sh(remote, 'branch', '--move', 'main', 'trunk')
+  expect(await resolve(undefined)).toMatchObject({ source: 'remote', ref: 'refs/heads/trunk', sha: there })
+  rmSync(remote, { recursive: true })
+  expect(await resolve(undefined)).toMatchObject({
+    source: 'local',
+    ref: 'refs/heads/main',
+    sha: here,
+    remoteError: expect.stringContaining('does not appear'),
+  })
 })
 
 it('where nothing can be fetched the local branch serves, with all that git said and how far it is behind', async () => {

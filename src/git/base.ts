@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { errnoOf, failure, type HoldfastError } from '../core/errors.ts'
 import type { WorkspaceBase } from '../core/workspace.ts'
-import { isSafe, looksFor, type Wanted } from './base-names.ts'
+import { commitOfCheckout, isSafe, looksFor, type Wanted } from './base-names.ts'
 import { type FailedFetch, fetchFailureOf } from './fetch-failure.ts'
 import type { GitRepository } from './open.ts'
 import { countMissing, deleteRef, findRefs } from './refs.ts'
@@ -105,7 +105,18 @@ async function fetchOne(repo: GitRepository, wanted: Wanted, source: string, req
     await drop(repo, ref)
     return { kind: 'missing', error: `${source} of ${wanted.remoteName} is no commit`, answer: undefined, isAbsent: true }
   }
-  return { source: 'remote', ref: source, sha, behind: 0, remoteError: null, fetchedAt, drop: () => drop(repo, ref) }
+  const named = source === 'HEAD' ? await defaultOf(repo, wanted.remoteName, request) : source
+  return { source: 'remote', ref: named, sha, behind: 0, remoteError: null, fetchedAt, drop: () => drop(repo, ref) }
+}
+
+/** What the remote calls `HEAD`, in full; that word where it does not say. */
+async function defaultOf(repo: GitRepository, remoteName: string, { timeoutMs, signal }: BaseRequest): Promise<string> {
+  try {
+    const { stdout } = await repo.run(['ls-remote', '--symref', '--end-of-options', remoteName, 'HEAD'], { network: true, timeoutMs, signal })
+    return /^ref: (refs\/\S+)\tHEAD$/m.exec(stdout)?.[1] ?? 'HEAD'
+  } catch {
+    return 'HEAD'
+  }
 }
 
 async function drop(repo: GitRepository, ref: string): Promise<void> {
@@ -155,7 +166,7 @@ const local = (found: { ref: string; sha: string }, behind: number | null, remot
 async function findLocally(repo: GitRepository, wanted: Wanted): Promise<{ ref: string; sha: string } | undefined> {
   const found = await findRefs(repo, wanted.locals)
   for (const ref of wanted.locals) {
-    const sha = found.has(ref) ? await commitOf(repo, ref) : undefined
+    const sha = ref === 'HEAD' ? await commitOfCheckout(repo) : found.has(ref) ? await commitOf(repo, ref) : undefined
     if (sha !== undefined) return { ref, sha }
   }
   return undefined
@@ -178,5 +189,3 @@ async function commitOf(repo: GitRepository, name: string): Promise<string | und
   const sha = stdout.trim()
   return exitCode === 0 && /^[0-9a-f]{40,64}$/.test(sha) ? sha : undefined
 }
-
-export { publishedRef, type Reconciled, reconcile } from './publication.ts'
