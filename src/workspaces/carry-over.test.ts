@@ -117,6 +117,17 @@ it('a sandbox gets no secret, however it is named, and everything else', async (
   expect([carried(places.path), actions.at(-1)?.detail]).toEqual([['cache/plain'], '.env: it looks like a secret, and those never go into a sandbox'])
 })
 
+it('what is there already and the same is counted, as in the layer of a copy-on-write tree', async () => {
+  await using world = openGitWorld()
+  const places = checkout(world, { 'cache/a': 'a\n', 'cache/b': 'b\n' }, 'cache/\n')
+  symlinkSync('a', join(places.source, 'cache/link'))
+  await carry(world, places)
+  rmSync(join(places.path, 'cache/b'))
+  expect((await carry(world, places)).map(({ detail }) => detail)).toEqual([
+    expect.stringMatching(/^cache\/ \(1 file, 2 bytes, by \w+; 2 files there already, the same\)$/),
+  ])
+})
+
 it('nothing is overwritten', async () => {
   await using world = openGitWorld()
   const places = checkout(world, { 'cache/a': 'from the source\n', 'cache/b': 'b\n', '.env': 'from the source\n' }, 'cache/\n.env\n')

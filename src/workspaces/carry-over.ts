@@ -42,9 +42,13 @@ export async function carryOver(context: WorkspaceContext, request: CarryOver): 
     return [{ name, status: 'failed', detail: `nothing was carried over: ${errno}` }, ...actions]
   }
   const tops = shownPaths(topsOf(files.map((file) => file.path)))
-  const amount = `${copied.files} file${copied.files === 1 ? '' : 's'}, ${copied.bytes} bytes, by ${copied.how}`
-  return [...(copied.files > 0 ? [{ name, status: 'done', detail: `${tops} (${amount})` } as const] : []), ...told(copied.left), ...actions]
+  const amount = copied.files > 0 ? [`${counted(copied.files)}, ${copied.bytes} bytes, by ${copied.how}`] : []
+  const same = copied.same > 0 ? [`${counted(copied.same)} there already, the same`] : []
+  const detail = [...amount, ...same].join('; ')
+  return [...(detail === '' ? [] : [{ name, status: 'done', detail: `${tops} (${detail})` } as const]), ...told(copied.left), ...actions]
 }
+
+const counted = (files: number): string => `${files} file${files === 1 ? '' : 's'}`
 
 function told(left: ReadonlyMap<string, readonly string[]>): WorkspaceAction[] {
   return Array.from(left, ([why, paths]) => ({ name, status: 'skipped', detail: `${shownPaths([...paths].sort())}: ${why}` }))

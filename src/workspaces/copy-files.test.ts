@@ -35,10 +35,10 @@ it('what cannot be read is told, the rest is copied, and a file that was in its 
   await using world = openWorld()
   const { source, target } = places(world)
   for (const name of ['a/one', 'a/two', 'gone']) writeFileSync(join(source, name), name)
-  writeFileSync(join(target, 'gone'), 'work')
+  writeFileSync(join(target, 'gone'), 'own work')
   const { files, left } = await copyFiles({ source, target, files: [file('a/one'), file('missing'), file('gone'), file('a/two')] })
   expect([files, Object.fromEntries(left)]).toEqual([2, { 'it cannot be copied (ENOENT)': ['missing'], 'it is there already': ['gone'] }])
-  expect([readFileSync(join(target, 'gone'), 'utf8'), readFileSync(join(target, 'a/two'), 'utf8')]).toEqual(['work', 'a/two'])
+  expect([readFileSync(join(target, 'gone'), 'utf8'), readFileSync(join(target, 'a/two'), 'utf8')]).toEqual(['own work', 'a/two'])
 })
 
 it('folders are made as they are, and their owner can write in them', async () => {

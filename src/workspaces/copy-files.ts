@@ -31,6 +31,8 @@ export interface CopyFiles {
 
 export interface Copied {
   readonly files: number
+  /** What was there already, of the same size and time, as in the layer of a copy-on-write tree. */
+  readonly same: number
   readonly bytes: number
   /** `reflink`: both files share their blocks until one is changed. */
   readonly how: 'reflink' | 'copy'
@@ -56,7 +58,7 @@ export async function copyFiles({ source, target, files, signal, onCopied }: Cop
   const leave = (why: string, path: string): void => void left.set(why, [...(left.get(why) ?? []), path])
   const made: string[] = []
   const folders = new Folders(source, target)
-  const totals = { files: 0, bytes: 0, reflinks: 0 }
+  const totals = { files: 0, bytes: 0, reflinks: 0, same: 0 }
 
   async function copyOne({ path, isSecret }: CopyFiles['files'][number]): Promise<void> {
     const from = join(source, path)
@@ -90,7 +92,9 @@ export async function copyFiles({ source, target, files, signal, onCopied }: Cop
       } catch (error) {
         const errno = errnoOf(error)
         if (errno === undefined || errno === 'ENOSPC' || errno === 'EDQUOT') throw error
-        leave(errno === 'EEXIST' ? 'it is there already' : `it cannot be copied (${errno})`, file.path)
+        if (errno !== 'EEXIST') leave(`it cannot be copied (${errno})`, file.path)
+        else if (isSame(join(source, file.path), join(target, file.path))) totals.same++
+        else leave('it is there already', file.path)
       }
       if (monotonicMs() - since < sliceMs) continue
       await new Promise((resolve) => setImmediate(resolve))
@@ -102,7 +106,14 @@ export async function copyFiles({ source, target, files, signal, onCopied }: Cop
     folders.remove()
     throw error
   }
-  return { files: totals.files, bytes: totals.bytes, how: totals.reflinks > 0 ? 'reflink' : 'copy', left }
+  return { files: totals.files, same: totals.same, bytes: totals.bytes, how: totals.reflinks > 0 ? 'reflink' : 'copy', left }
+}
+
+/** Times are set to about a millisecond. */
+function isSame(one: string, other: string): boolean {
+  const [first, second] = [lstatSync(one), lstatSync(other, { throwIfNoEntry: false })]
+  if (second === undefined || first.mode !== second.mode || first.size !== second.size) return false
+  return first.isSymbolicLink() ? readlinkSync(one) === readlinkSync(other) : Math.abs(first.mtimeMs - second.mtimeMs) < 2
 }
 
 /** Whether it shares its blocks with the source. */

@@ -6,6 +6,7 @@ import type { GitRepository } from '../git/open.ts'
 import type { WorkspaceContext } from './context.ts'
 import { type FrozenStore, freezeTimeoutMs, requireFrozen } from './frozen.ts'
 import { runTool } from './run-tool.ts'
+import { holdsSecretFile } from './secret-files.ts'
 
 /** Ignored folders of a checkout that trees look through instead of having copies of their own: dependencies. */
 export interface FrozenFoldersRequest {
@@ -30,7 +31,8 @@ export async function requireFolders(
   { source, entries, sha, signal }: FrozenFoldersRequest,
 ): Promise<string | undefined> {
   const root = realpathSync(source)
-  const folders = withoutInner(entries.map(clean).filter((entry) => isOwnFolder(root, entry)))
+  // A secret is carried over by its own name alone, and a layer has all that is in its folders.
+  const folders = withoutInner(entries.map(clean).filter((entry) => isOwnFolder(root, entry) && !holdsSecretFile(root, entry)))
   if (folders.length === 0) return undefined
   const listed = await repo.require(`listing ${sha}`, ['ls-tree', '-r', '-z', '--name-only', sha, '--', ...folders], { signal })
   const tracked = listed.stdout.split('\0').filter(Boolean)

@@ -64,6 +64,7 @@ it('a repository with a required filter that is not there, a sparse checkout, su
   const repo = world.repository('app', { '.gitattributes': '*.bin filter=own\n', 'src/a.bin': 'a\n', 'assets/b': 'b\n', '.gitignore': 'cache/\n' })
   world.sh(repo, 'submodule', '--quiet', 'add', library, 'src/lib')
   world.commit(repo, {}, 'with a library')
+  world.sh(repo, 'sparse-checkout', 'set', 'src')
   for (const [name, value] of [
     ['process', 'no-such-program'],
     ['clean', 'no-such-program'],
@@ -71,12 +72,28 @@ it('a repository with a required filter that is not there, a sparse checkout, su
   ]) {
     world.sh(repo, 'config', `filter.own.${name}`, value as string)
   }
-  world.sh(repo, 'sparse-checkout', 'set', 'src')
   mkdirSync(join(repo, 'cache'))
   writeFileSync(join(repo, 'cache/c'), 'c\n')
   const { files, actions } = await wholeLife(world, world.context(), { repo, carry: ['cache'] })
   expect(files.filter((name) => !name.startsWith('.'))).toEqual(['cache', 'cache/c', 'src', 'src/a.bin', 'src/lib', 'src/lib/.git', 'src/lib/l'])
   expect(actions).toEqual(['filters skipped', 'sparse done', 'submodules done', 'carried-over done'])
+})
+
+it('a folder that is carried over brings no secret into a tree, whether it is copied or a layer of a copy-on-write tree', async () => {
+  await using world = openGitWorld()
+  const repo = world.repository('app', { '.gitignore': 'node_modules/\nconf/\n' })
+  for (const name of ['node_modules/a', 'conf/deep']) mkdirSync(join(repo, name), { recursive: true })
+  for (const name of ['node_modules/a/index.js', 'conf/plain', 'conf/deep/.env']) writeFileSync(join(repo, name), name)
+  for (const copyOnWrite of [false, true]) {
+    const opened = await openWorkspace(world.context(), { repo, branch: `topic-${copyOnWrite}`, copyOnWrite, carry: ['node_modules', 'conf'] })
+    const has = (name: string): boolean => existsSync(join(opened.path, name))
+    expect([has('node_modules/a/index.js'), has('conf/plain'), has('conf/deep/.env')]).toEqual([true, true, false])
+    expect(opened.actions.filter(({ name }) => name === 'carried-over').map(({ status, detail }) => [status, detail])).toEqual([
+      ['done', expect.stringMatching(/^node_modules\/, conf\/ \(/)],
+      ['skipped', expect.stringContaining('conf/deep/.env')],
+    ])
+    await releaseWorkspace(world.context(), { workspace: opened.id, repo })
+  }
 })
 
 it('a partial clone whose remote is gone is refused, and no branch, no tree and no record is left', async () => {

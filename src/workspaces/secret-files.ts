@@ -1,4 +1,5 @@
-import { basename } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
 
 /** Files that hold secrets of a person, by their names. */
 const secretNames =
@@ -15,6 +16,19 @@ export function isSecretFile(path: string): boolean {
   if (folders.some((folder) => dependencyFolders.has(folder))) return false
   const name = basename(path)
   return !examples.test(name) && (secretNames.test(name) || folders.some((folder) => secretFolders.test(folder)))
+}
+
+/** Whether anything in a folder below `root` is one. Links are not followed; what cannot be read is none. */
+export function holdsSecretFile(root: string, folder: string): boolean {
+  if (folder.split('/').some((part) => dependencyFolders.has(part))) return false
+  try {
+    return readdirSync(join(root, folder), { withFileTypes: true }).some((entry) => {
+      const path = `${folder}/${entry.name}`
+      return entry.isDirectory() ? holdsSecretFile(root, path) : isSecretFile(path)
+    })
+  } catch {
+    return false
+  }
 }
 
 /** Whether a list of patterns has the file by its name, not by a wildcard or by the folder that holds it. */
