@@ -187,3 +187,23 @@ it('what a repository says of requests is overruled by what the person says, and
   expect(env.GIT_SSH_COMMAND).toMatch(/^\/opt\/ssh -F x -oBatchMode=yes/)
   expect(env.GIT_ALLOW_PROTOCOL).toBe('file:git:http:https:ssh:codecommit')
 })
+
+it('a base comes by http and by ssh as by a folder', async () => {
+  await using world = openGitWorld()
+  const source = world.repository('source', { one: 'one\n' })
+  world.sh(world.folder, 'clone', '--quiet', '--bare', source, 'served.git')
+  world.sh(world.path('served.git'), 'update-server-info')
+  await using server = await http((request, response) => {
+    const file = join(world.folder, new URL(request.url ?? '/', 'http://x').pathname)
+    if (!existsSync(file)) response.writeHead(404).end()
+    else response.end(readFileSync(file))
+  })
+  // The last argument of ssh is the command for the other side.
+  program(world, 'ssh', 'for last; do :; done; exec sh -c "$last"')
+  const sha = world.sh(source, 'rev-parse', 'HEAD')
+  const repo = await withRemote(world, `http://127.0.0.1:${server.port}/served.git`)
+  world.sh(repo.mainRoot, 'remote', 'add', 'ssh', `ssh://git@example.invalid${world.path('served.git')}`)
+  for (const remote of ['origin', 'ssh']) {
+    expect(await resolveBase(repo, { base: 'main', remote, policy: 'require-remote' })).toMatchObject({ source: 'remote', sha })
+  }
+})
