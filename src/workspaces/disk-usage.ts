@@ -12,14 +12,21 @@ export interface DiskUsage {
 /** So many entries are looked at before others get their turn. */
 const entriesAtOnce = 500
 
+export interface MeasureOptions {
+  readonly timeoutMs: number
+  /** Default: the one that the folder is on. */
+  readonly device?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
 /** What a folder takes. Links are not followed, other devices not entered, and what cannot be read counts as nothing. */
-export async function measureUsage(folder: string, options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined }): Promise<DiskUsage> {
+export async function measureUsage(folder: string, options: MeasureOptions): Promise<DiskUsage> {
   const until = monotonicMs() + options.timeoutMs
   const seen = new Set<string>()
   const open = [folder]
   let bytes = 0
   let looked = 0
-  let device: number | undefined
+  let { device } = options
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const found = lstatSync(next, { throwIfNoEntry: false })
     device ??= found?.dev

@@ -55,6 +55,18 @@ it('all trees together take no more bytes than they may, and each is measured ag
   expect(await usedBytes(context)).toBeGreaterThan(2_000_000)
 })
 
+it('what copy-on-write trees changed counts, and what is being deleted does not', async () => {
+  await using world = openGitWorld()
+  const context = world.context()
+  for (const folder of ['.overlays/a/upper', '.trash/b']) {
+    mkdirSync(join(context.root, folder), { recursive: true })
+    writeFileSync(join(context.root, folder, 'large'), Buffer.alloc(2_000_000, 'x'))
+  }
+  const used = await usedBytes(context)
+  expect(used).toBeGreaterThan(2_000_000)
+  expect(used).toBeLessThan(2_100_000)
+})
+
 it('a file with two names counts once, links are not followed, and a measurement ends when its time is over', async () => {
   await using world = openGitWorld()
   const folder = world.path('files')

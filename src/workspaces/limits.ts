@@ -1,13 +1,14 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
 import type { WorkspaceContext } from './context.ts'
 import { freeBytesAt, measureUsage } from './disk-usage.ts'
+import { trashFolder } from './layout.ts'
 import { listRecords } from './records.ts'
 import { treesBelow } from './repositories.ts'
 
-/** What a tree took when it was last measured. */
+/** What a folder took when it was last measured. */
 interface Measured {
   readonly bytes: number
   /** Milliseconds since the epoch. */
@@ -16,7 +17,7 @@ interface Measured {
 
 /** A measurement is good for so long: a new workspace is refused by what was true a little before, not after minutes of looking. */
 const freshMs = 5 * 60_000
-/** All trees together are measured for so long; what is not measured by then counts as it was last known. */
+/** All of them together are measured for so long; what is not measured by then counts as it was last known. */
 const measureMs = 5_000
 
 /**
@@ -39,7 +40,7 @@ export async function checkLimits(context: WorkspaceContext, repo: { readonly co
   }
 }
 
-/** What all trees below the root take. Only those are measured that were not a short while ago. */
+/** What is below the root, without what is being deleted. Only what was not measured a short while ago is measured. */
 export async function usedBytes(context: Pick<WorkspaceContext, 'root' | 'now'>): Promise<number> {
   const file = join(context.root, '.sizes.json')
   const known = readSizes(file)
@@ -47,8 +48,10 @@ export async function usedBytes(context: Pick<WorkspaceContext, 'root' | 'now'>)
   const until = monotonicMs() + measureMs
   const sizes: Record<string, Measured> = {}
   // Whoever was not measured for the longest time comes first, so that each gets its turn also where time is short.
-  const trees = treesBelow(context.root).sort((a, b) => (known[a]?.at ?? 0) - (known[b]?.at ?? 0))
-  for (const path of trees) {
+  const parts = partsOf(context.root).sort((a, b) => (known[a]?.at ?? 0) - (known[b]?.at ?? 0))
+  // A copy-on-write tree is a device of its own: what it takes is in the folder of its changes.
+  const device = lstatSync(context.root, { throwIfNoEntry: false })?.dev
+  for (const path of parts) {
     const last = known[path]
     const isFresh = last !== undefined && last.at <= now && now - last.at < freshMs
     const timeoutMs = until - monotonicMs()
@@ -56,11 +59,22 @@ export async function usedBytes(context: Pick<WorkspaceContext, 'root' | 'now'>)
       if (last !== undefined) sizes[path] = last
       continue
     }
-    const { bytes, isWhole } = await measureUsage(path, { timeoutMs })
+    const { bytes, isWhole } = await measureUsage(path, { timeoutMs, device })
     sizes[path] = { bytes: isWhole ? bytes : Math.max(bytes, last?.bytes ?? 0), at: now }
   }
   writeSizes(file, sizes)
   return Object.values(sizes).reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+/** The trees, and what is kept for them beside: changes of copy-on-write trees, frozen checkouts, homes of sandboxes. */
+function partsOf(root: string): string[] {
+  let hidden: string[] = []
+  try {
+    hidden = readdirSync(root).filter((name) => name.startsWith('.') && join(root, name) !== trashFolder(root))
+  } catch {
+    // The root is not there yet.
+  }
+  return [...treesBelow(root), ...hidden.map((name) => join(root, name))]
 }
 
 function readSizes(file: string): Record<string, Measured> {
