@@ -408,15 +408,14 @@ describe('writing', () => {
     expect(readdirSync(place.root)).toEqual(['file'])
   })
 
-  it('names the full disk, and leaves the file and its directory as they were', async () => {
+  it('names the full disk, and leaves the file and its directory as they were', async ({ skip }) => {
     await using place = openPlace()
     const full = place.world.path('full')
     mkdirSync(full)
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', full], { stdio: 'ignore' })
     } catch {
-      // Only root may mount; then there is no small disk to fill.
-      return
+      skip('only root may mount a small disk to fill')
     }
     try {
       const files = createHostFiles({ root: full, machine })
@@ -442,7 +441,7 @@ describe('writing', () => {
     const writing = place.files.write('a', 'new'.repeat(1000))
     renameSync(join(place.root, 'a'), join(place.root, 'b'))
     mkdirSync(join(place.root, 'a'))
-    expect(['file_kind', 'no error']).toContain((await reasonOf(writing)).slice(0, 9).replace(/, but.*/, ''))
+    expect(await reasonOf(writing)).toBe('file_kind')
     expect(statSync(join(place.root, 'a')).isDirectory()).toBe(true)
     expect(readdirSync(place.root).sort()).toEqual(['a', 'b'])
   })
