@@ -94,6 +94,9 @@ describe('files', () => {
     expect(await reasonOf(holdfast.writeFile({ path: '.git', content: 'x', workspace: 'feature/a' }))).toBe('file_outside')
     expect(await reasonOf(holdfast.removeFile({ path: '.git', workspace: 'feature/a' }))).toBe('file_outside')
     expect(await reasonOf(holdfast.readFile({ path: 'x', workspace: 'no-such' }))).toBe('workspace_not_found')
+    const sandbox = await holdfast.openWorkspace({ operator: 'reviewer', base: 'main' })
+    await holdfast.appendFile({ path: 'src/main.txt', content: 'four\n', workspace: 'operator:reviewer' })
+    expect(readFileSync(`${sandbox.path}/src/main.txt`, 'utf8')).toBe('one\ntwo\nthree\nfour\n')
   })
 })
 
