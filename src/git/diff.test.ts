@@ -1,4 +1,17 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type GitWorld, openGitWorld } from '../../test/support/git-world.ts'
@@ -106,6 +119,19 @@ it('a tree in a conflict, and one without an index, are compared by their files'
   rmSync(join(adminDir, 'index'))
   expect((await diff()).files).toEqual(conflicted.files)
   expect(existsSync(join(adminDir, 'index'))).toBe(false)
+})
+
+it('what git was told not to see, and what it was only told of, is seen', async () => {
+  await using world = openGitWorld()
+  const { repository, path, from, diff } = withTree(world, { 'hidden.txt': 'one\n', 'touched.txt': 'one\n' })
+  world.sh(path, 'update-index', '--assume-unchanged', 'hidden.txt')
+  writeFileSync(join(path, 'hidden.txt'), 'two\n')
+  writeFileSync(join(path, 'intended.txt'), 'new\n')
+  world.sh(path, 'add', '--intent-to-add', 'intended.txt')
+  utimesSync(join(path, 'touched.txt'), 1, 1)
+  const { files, patch } = await diff()
+  expect(files.map((file) => `${file.status} ${file.path} ${file.added} ${file.removed}`)).toEqual(['M hidden.txt 1 1', 'A intended.txt 1 0'])
+  expect(content(apply(world, repository, from, patch))).toEqual(content(path))
 })
 
 it('ignored files are left out, and so are repositories inside of the tree', async () => {

@@ -44,8 +44,9 @@ export async function diffTree(
   try {
     copyIndex(join(adminDir, 'index'), indexFile)
     await addUnknown(tree, path, from.length, options)
-    // A file that was only touched differs until it is read. Exits with 1 where some do.
-    await tree.run(['update-index', '-q', '--refresh'], options)
+    // A file that was only touched differs until it is read; and one that git was told to take for unchanged is looked at all the same.
+    // Exits with 1 where some differ.
+    await tree.run(['update-index', '-q', '--really-refresh'], options)
     const files = parseFiles(records(await tree.require(`comparing ${path} with ${from}`, diffArgs(['--raw', '--numstat', '-z'], from), options)))
     const patch = await readPatch(tree, { from, files, maxBytes, folder }, options)
     const told = files.map(({ name, from: old, ...rest }) => ({ path: toText(name), ...(old === undefined ? {} : { from: toText(old) }), ...rest }))
