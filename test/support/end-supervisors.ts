@@ -41,11 +41,14 @@ function* findHolders(folder: string): Generator<Holder> {
   }
 }
 
+/** Links are not followed: a test may have made a circle of them. */
 function recordsBelow(folder: string): string[] {
   try {
-    return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => /(^|\/)(run|\.run)\.json/.test(name))
-      .map((name) => join(folder, name))
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) return recordsBelow(path)
+      return /^\.?run\.json/.test(entry.name) ? [path] : []
+    })
   } catch {
     // A folder that a test made unreadable.
     return []
