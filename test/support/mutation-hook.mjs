@@ -8,17 +8,25 @@ const fs = require('node:fs')
 const childProcess = require('node:child_process')
 
 const { below, at, when, log } = JSON.parse(process.env.HOLDFAST_TEST_STEPS)
-const { appendFileSync } = fs
+const { openSync, writeSync } = fs
+const logFile = openSync(log, 'a')
 const writes = new Set(['w', 'wx', 'a', 'ax', 'r+', 'w+', 'a+'])
 let count = 0
+let inside = false
 
 function step(what, action) {
+  // What a function of node:fs does by means of another is one step.
+  if (inside) return action()
   count += 1
-  appendFileSync(log, `${what}\n`)
+  writeSync(logFile, `${what}\n`)
   if (count === at && when === 'before') die()
-  const result = action()
-  if (count === at) die()
-  return result
+  inside = true
+  try {
+    return action()
+  } finally {
+    inside = false
+    if (count === at) die()
+  }
 }
 
 function die() {
@@ -35,7 +43,6 @@ for (const name of changing) {
   const promised = fs.promises[name]
   fs.promises[name] = (...args) => (isBelow(args[0]) ? step(`${name} ${args[0]}`, () => promised(...args)) : promised(...args))
 }
-const { openSync } = fs
 fs.openSync = (path, flags, ...rest) =>
   isBelow(path) && writes.has(flags) ? step(`open ${path}`, () => openSync(path, flags, ...rest)) : openSync(path, flags, ...rest)
 const { spawn } = childProcess

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundle } from './bundle.ts'
@@ -22,6 +22,10 @@ export interface Acted {
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 const boundMs = 60_000
+
+function linesOf(path: string): string[] {
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
+}
 
 /** Makes the program of the actor once; its path. It finds the packages of this checkout. */
 export function buildActor(folder: string): Promise<string> {
@@ -52,8 +56,7 @@ export function runActor(program: string, world: World, steps: readonly (readonl
   return new Promise((resolve, reject) => {
     child.once('close', (status, signal) => {
       if (status !== 0 && !(fault && signal === 'SIGKILL')) reject(new Error(`the actor ended with ${status ?? signal}: ${stderr}`))
-      else
-        resolve({ signal, answers: signal ? [] : (JSON.parse(stdout) as unknown[]), log: fault ? readFileSync(log, 'utf8').split('\n').filter(Boolean) : [] })
+      else resolve({ signal, answers: signal ? [] : (JSON.parse(stdout) as unknown[]), log: linesOf(log) })
     })
   })
 }
