@@ -68,7 +68,7 @@ export function createWorkspaceCommands(context: AppContext, runs: RunUseCases):
         { workspace: { ...placeOf(record), record } },
       )
       const isDone = run.state === 'ended' && run.outcome?.kind === 'exited' && run.outcome.exitCode === 0
-      return { run: run.id, ok: isDone, ended: outcomeWords({ ...run, limits: null }) }
+      return { run: run.id, ok: isDone, ended: outcomeWords({ ...run, limits: null }).replace(' (failed)', '') }
     },
     async close() {
       await Promise.all([...others.values()].map(({ records }) => records.close()))

@@ -52,24 +52,34 @@ function setupWords({ state, attempt, run, ended }: WorkspaceSetup): string {
   return `${state}${ended === null || state === 'done' ? '' : ` (${ended})`}${times}${run === null ? '' : `, run ${run}`}`
 }
 
-/** Columns of a name that has something beside it. */
-const widestName = 24
+/** Columns of a name that has what is changed beside it, and bytes, too. */
+const widestName = { usual: 24, beside: 14 } as const
 
 export function presentWorkspaces(workspaces: readonly WorkspaceSummary[], at: At): string {
   if (workspaces.length === 0) return 'No workspaces.'
   const looked = workspaces.some(({ dirty }) => dirty !== null)
   const measured = workspaces.some(({ bytes }) => bytes !== null)
+  const busy = workspaces.some(({ running }) => running.length > 0)
   const rows = workspaces.map((each) => [
     each.id,
     stateWords(each),
     ...(looked ? [aheadWords(each)] : []),
     ...(measured ? [each.bytes === null ? '-' : bytesWords(each.bytes)] : []),
-    each.running.length === 0 ? '-' : String(each.running.length),
+    ...(busy ? [each.running.length === 0 ? '-' : String(each.running.length)] : []),
     agoOf(Date.parse(each.usedAt), at.nowMs),
-    looked ? clip(nameOf(each), widestName) : nameOf(each),
+    looked ? clip(nameOf(each), measured ? widestName.beside : widestName.usual) : nameOf(each),
     ...(looked ? [each.dirty ? changedWords(each.dirty) : '-'] : []),
   ])
-  const head = ['WORKSPACE', 'STATE', ...(looked ? ['AHEAD'] : []), ...(measured ? ['BYTES'] : []), 'RUNS', 'USED', 'BRANCH', ...(looked ? ['CHANGED'] : [])]
+  const head = [
+    'WORKSPACE',
+    'STATE',
+    ...(looked ? ['AHEAD'] : []),
+    ...(measured ? ['BYTES'] : []),
+    ...(busy ? ['RUNS'] : []),
+    'USED',
+    'BRANCH',
+    ...(looked ? ['CHANGED'] : []),
+  ]
   const warnings = workspaces.flatMap(({ id, warnings: all }) => all.map((warning) => hanging(`${id}: `, oneLine(warning), at.columns)))
   return [table([head, ...rows], at.columns), ...warnings].join('\n')
 }

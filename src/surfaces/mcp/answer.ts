@@ -50,6 +50,12 @@ export function toAnswer(name: string, value: unknown): Answer {
   return read ? read(value) : answer({ value }, JSON.stringify(value))
 }
 
+/** The answer of a tool whose work takes longer than a client waits: it goes on, and whoever asks again waits for the same. */
+export function toUnfinishedAnswer(name: string, step: string | undefined): Answer {
+  const what = name.replace('-', ' ')
+  return answer({ unfinished: true, step: step ?? null }, `${what} goes on${step ? ` (${oneLine(step)})` : ''}; ask the same again to wait for its end`)
+}
+
 /** The answer of a tool that could not do what it was asked for. */
 export function toErrorAnswer(error: HoldfastError): Answer {
   return answer({ error: error.toJSON() }, `${error.code}: ${error.message}`, true)

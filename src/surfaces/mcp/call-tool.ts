@@ -3,10 +3,10 @@ import type { StreamName } from '../../core/command.ts'
 import { toHoldfastError } from '../../core/errors.ts'
 import { byteLength, tailBytes } from '../../core/text.ts'
 import { wireNameOf } from '../../operations/names.ts'
-import { invoke, parseInput } from '../../operations/operation.ts'
-import { type Answer, toAnswer, toErrorAnswer } from './answer.ts'
+import { invoke, type OperationCall, parseInput } from '../../operations/operation.ts'
+import { type Answer, toAnswer, toErrorAnswer, toUnfinishedAnswer } from './answer.ts'
 import { reportProgress } from './progress.ts'
-import { readCall } from './tools.ts'
+import { answerWithinMs, readCall } from './tools.ts'
 
 const lookBackBytes = 4_096
 const shownEndBytes = 150
@@ -21,16 +21,20 @@ export interface ToolCall {
 }
 
 /** Runs one call. Never rejects: what goes wrong is an answer too. */
-export async function callTool(request: ToolCall, openApp: () => Promise<App>): Promise<Answer> {
+export async function callTool(request: ToolCall, openApp: () => Promise<App>, withinMs = answerWithinMs): Promise<Answer> {
   try {
     const { operation, input } = readCall(request.name, request.args)
     // Before the store is opened, so that a bad request is refused without it.
     parseInput(operation, input, wireNameOf)
     const app = await openApp()
     const wanted = linked(request.signal)
-    const { call, end } = watch(request, app, input, wanted.signal)
+    const { call, end, step } = watch(request, app, input, wanted.signal)
     try {
-      return toAnswer(operation.name, await invoke(operation, app, input, call, wireNameOf))
+      const result = invoke(operation, app, input, call, wireNameOf)
+      // A run answers in time by itself.
+      if (!step) return toAnswer(operation.name, await result)
+      const done = await within(result, withinMs)
+      return done ? toAnswer(operation.name, done.value) : toUnfinishedAnswer(operation.name, step())
     } finally {
       end()
       // A run that was answered as running goes on, also when the answer is still on its way to a client that leaves.
@@ -38,6 +42,20 @@ export async function callTool(request: ToolCall, openApp: () => Promise<App>): 
     }
   } catch (error) {
     return toErrorAnswer(toHoldfastError(error))
+  }
+}
+
+/** What it resolves to, or undefined where that takes longer; then it goes on by itself. */
+async function within<T>(result: Promise<T>, ms: number): Promise<{ readonly value: T } | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms)
+  })
+  try {
+    return await Promise.race([result.then((value) => ({ value })), late])
+  } finally {
+    clearTimeout(timer)
+    result.catch(() => {})
   }
 }
 
@@ -50,9 +68,17 @@ function linked(source: AbortSignal): { signal: AbortSignal; release(): void } {
   return { signal: controller.signal, release: () => source.removeEventListener('abort', abort) }
 }
 
+interface Watched {
+  readonly call: OperationCall
+  end(): void
+  /** What is being done, of what is done in steps. */
+  step?(): string | undefined
+}
+
 /** What a call needs to be told about, and the end of the telling. */
-function watch(request: ToolCall, app: App, input: Record<string, unknown>, signal: AbortSignal): { call: ExecCall; end(): void } {
+function watch(request: ToolCall, app: App, input: Record<string, unknown>, signal: AbortSignal): Watched {
   const { name, onProgress } = request
+  if (name === 'workspace') return watchSteps(onProgress, signal)
   if (!onProgress || (name !== 'exec' && name !== 'wait')) return { call: { signal } satisfies Call, end: () => {} }
   let run = name === 'wait' ? String(input.run) : undefined
   let bytes = 0
@@ -74,6 +100,15 @@ function watch(request: ToolCall, app: App, input: Record<string, unknown>, sign
     },
   }
   return { call, end }
+}
+
+function watchSteps(onProgress: ToolCall['onProgress'], signal: AbortSignal): Watched {
+  let step: string | undefined
+  const onStep = (what: string): void => {
+    step = what
+  }
+  const end = onProgress ? reportProgress({ bytes: () => undefined, lastLine: async () => step, send: onProgress }) : () => {}
+  return { call: { signal, onStep }, end, step: () => step }
 }
 
 /** Through the app, which masks what it shows; live output is raw. By bytes, since these are found without reading the log. */

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { ended, fakeApp, runResult } from '../../../test/support/fake-app.ts'
 import type { App } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
+import { callTool } from './call-tool.ts'
 import { serveMcp } from './serve.ts'
 import { stdioTransport } from './stdio-transport.ts'
 
@@ -395,5 +396,47 @@ describe('the end', () => {
     made.stdin.end()
     await made.served
     expect(made.events).toEqual([])
+  })
+})
+
+describe('a call that takes long and is done in steps', () => {
+  const call = (onProgress?: (update: { progress: number; message: string }) => void) => ({
+    name: 'workspace',
+    args: { action: 'open', branch: 'work' },
+    signal: new AbortController().signal,
+    onProgress,
+  })
+
+  it('is answered in time, goes on, and tells its steps', async () => {
+    let finish: (value: never) => void = () => {}
+    let aborted: AbortSignal | undefined
+    const app = fakeApp(() => {}, {
+      openWorkspace: (_, { onStep, signal } = {}) => {
+        aborted = signal
+        onStep?.('setup: npm ci')
+        return new Promise((resolve) => {
+          finish = resolve
+        })
+      },
+    })
+    const canceler = new AbortController()
+    const result = await callTool({ ...call(), signal: canceler.signal }, async () => app, 20)
+    expect(result).toEqual({
+      content: [{ type: 'text', text: 'workspace open goes on (setup: npm ci); ask the same again to wait for its end' }],
+      structuredContent: { unfinished: true, step: 'setup: npm ci' },
+    })
+    // Whoever leaves after the answer does not end it.
+    canceler.abort()
+    expect(aborted?.aborted).toBe(false)
+    finish(undefined as never)
+  })
+
+  it('says what went wrong, also of a list that is short', async () => {
+    const app = fakeApp(() => {}, { openWorkspace: () => Promise.reject(failure('unborn_base', { base: 'main' })), listWorkspaces: async () => [] })
+    expect(await callTool(call(), async () => app, 20)).toMatchObject({ isError: true, structuredContent: { error: { details: { reason: 'unborn_base' } } } })
+    expect(await callTool({ ...call(), args: { action: 'list' } }, async () => app)).toMatchObject({
+      content: [{ text: 'no workspaces' }],
+      structuredContent: { workspaces: [] },
+    })
   })
 })
