@@ -53,7 +53,7 @@ function setupWords({ state, attempt, run, ended }: WorkspaceSetup): string {
 }
 
 /** Columns of a name that has what is changed beside it, and bytes, too. */
-const widestName = { usual: 24, beside: 14 } as const
+const widestName = { usual: 24, beside: 12 } as const
 
 export function presentWorkspaces(workspaces: readonly WorkspaceSummary[], at: At): string {
   if (workspaces.length === 0) return 'No workspaces.'
