@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { failure, HoldfastError, hasReason } from '../core/errors.ts'
 import type { WorkspaceAction, WorkspaceOptions } from '../core/workspace.ts'
 import { isShallow, listFilters, promisorOf, readSettings, type Settings } from '../git/features.ts'
@@ -18,6 +20,8 @@ export interface CheckoutPlan {
   /** Whether the tree is to be made without files: `finishCheckout` writes them. */
   readonly noCheckout: boolean
   readonly pullsLfs: boolean
+  /** Whether the tree lacks files of its commit. */
+  readonly isSparse: boolean
   /** What was done and decided before, for the answer. */
   readonly actions: readonly WorkspaceAction[]
 }
@@ -49,6 +53,7 @@ export async function prepareCheckout(_context: WorkspaceContext, repo: GitRepos
   return {
     config: [],
     noCheckout: typeof sparse !== 'string' || (sparse === 'full' && isSparse(settings)),
+    isSparse: typeof sparse !== 'string' || (sparse === 'inherit' && isSparse(settings)),
     pullsLfs: lfs?.pulls ?? false,
     actions,
   }
@@ -107,7 +112,7 @@ export async function finishCheckout(_context: WorkspaceContext, repo: GitReposi
     onProgress?.('checking out')
     await checkoutSparse(inTree(repo.git, path), sparse, signal)
     actions.push(done('sparse', sparse === 'full' ? 'everything is checked out, unlike in the main checkout' : `checked out: ${sparse.join(', ')}`))
-  } else if (sparse === 'inherit' && isSparse(await readSettings(inTree(repo.git, path)))) {
+  } else if (plan.isSparse) {
     actions.push(done('sparse', 'as sparse as the main checkout'))
   }
   if (plan.pullsLfs) actions.push(await pull(repo, request))
@@ -126,8 +131,10 @@ async function pull(repo: GitRepository, { path, options, signal, onProgress }: 
   return failed('lfs', `${why}; what is missing is left as pointers`)
 }
 
-async function submodules(repo: GitRepository, { path, options, signal, onProgress }: FinishCheckout): Promise<WorkspaceAction[]> {
+async function submodules(repo: GitRepository, { path, options, plan, signal, onProgress }: FinishCheckout): Promise<WorkspaceAction[]> {
   if (options.submodules === 'none') return []
+  // Where the list of them may be left out of the tree, git is asked.
+  if (!plan.isSparse && !existsSync(join(path, '.gitmodules'))) return []
   const outcomes = await checkoutSubmodules(repo, { path, network: options.submodules === 'init', signal, onProgress })
   const good = outcomes.filter((outcome) => outcome.failed === null)
   const summary = good.length === 0 ? [] : [done('submodules', `checked out: ${good.map((outcome) => outcome.path).join(', ')}`)]
