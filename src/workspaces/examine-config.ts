@@ -5,6 +5,7 @@ import { listTrees } from '../git/admin.ts'
 import type { GitRepository } from '../git/open.ts'
 import type { WorkspaceContext } from './context.ts'
 import { problem, type Repairable } from './finding.ts'
+import { canonical } from './placement.ts'
 
 /** git 2.31 to 2.50 know these (git-config(1), repository-version); with one that it does not know git refuses the repository. */
 const knownExtensions = new Set([
@@ -71,7 +72,7 @@ async function examineFile(context: WorkspaceContext, repository: GitRepository,
 
 /** Below the root, or a linked tree of this repository: no place for what all trees share. */
 function isOfTrees({ root }: WorkspaceContext, commonDir: string, path: string): boolean {
-  return isInside(root, path) || listTrees(commonDir).some((tree) => !tree.isMain && isInside(tree.path, path))
+  return isInside(canonical(root), path) || listTrees(commonDir).some((tree) => !tree.isMain && isInside(tree.path, path))
 }
 
 /** The last value of each setting, by its name in small letters; undefined where the file is no configuration. */

@@ -11,6 +11,7 @@ import { fine, problem, type Repairable } from './finding.ts'
 import { ownerOf } from './identity.ts'
 import { privateRefs } from './layout.ts'
 import { openWorkspace } from './open.ts'
+import { canonical } from './placement.ts'
 import { listRecords } from './records.ts'
 import { releaseWorkspace } from './release.ts'
 import { withRepositoryLock } from './repository-lock.ts'
@@ -84,7 +85,7 @@ function examineForeign({ root }: WorkspaceContext, { path, name, lockReason, is
   const locked = lockReason === null ? '' : `, and locked: ${lockReason || 'without a reason'}`
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) {
     // What lies below the root is told by its folder.
-    if (isInside(root, path)) return []
+    if (isInside(canonical(root), path)) return []
     return lockReason === null ? [] : [fine(`worktree:${name}`, `the worktree ${path} is not a workspace${locked}; it is left alone`)]
   }
   const advice = `where it was moved: git worktree repair NEW-PATH; where it is gone for good: git worktree remove ${lockReason === null ? '' : '--force --force '}${path}`

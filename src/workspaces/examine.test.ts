@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openGitWorld } from '../../test/support/git-world.ts'
@@ -8,7 +8,9 @@ import { makeWorkspace } from '../../test/support/made-workspace.ts'
 import type { WorkspaceContext } from './context.ts'
 import { readEvents } from './events.ts'
 import { examineWorkspaces, repair, repositoryHistory } from './examine.ts'
+import { findWorkspace } from './find.ts'
 import { collectWorkspaces } from './gc.ts'
+import { usedBytes } from './limits.ts'
 import { listWorkspaces } from './list.ts'
 import { openWorkspace } from './open.ts'
 import { reservePorts } from './ports.ts'
@@ -64,6 +66,21 @@ it('what was opened is well, is listed as it is, and is taken back with its port
   expect([released.map(({ id }) => id).sort(), kept]).toEqual([[branch.id, sandbox.id].sort(), []])
   expect([files(), existsSync(branch.path), await problems(context)]).toEqual([[], false, []])
   expect(existsSync(remote)).toBe(true)
+})
+
+it('where the root is reached by a link, all is as well as where it is not', async () => {
+  await using world = openGitWorld()
+  const repository = world.repository('r', { f: '1\n' })
+  mkdirSync(world.path('real'))
+  symlinkSync(world.path('real'), world.path('workspaces'))
+  const context = world.context({ base: repository })
+  const opened = await openWorkspace(context, { branch: 'a', base: 'main', remotePolicy: 'local' })
+  expect(opened.path.startsWith(world.path('real'))).toBe(true)
+  expect(await problems(context)).toEqual([])
+  const elsewhere = world.context()
+  expect((await findWorkspace(elsewhere, join(opened.path.replace(world.path('real'), world.path('workspaces'))))).record.id).toBe(opened.id)
+  expect((await listWorkspaces(elsewhere, { all: true })).map(({ id }) => id)).toEqual([opened.id])
+  expect(await usedBytes(context)).toBeGreaterThan(0)
 })
 
 it('a lock file of a dead git is told with its age and removed when that is asked for; one that is held never is', async () => {

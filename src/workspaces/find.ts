@@ -1,11 +1,12 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { existsSync } from 'node:fs'
+import { isAbsolute, resolve, sep } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { isInside } from '../core/paths.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import { findRepository } from '../git/repository.ts'
 import type { WorkspaceContext } from './context.ts'
 import { keyOf } from './layout.ts'
+import { canonical } from './placement.ts'
 import { listRecords, readRecord } from './records.ts'
 import { repositoriesBelow, requireCommonDir } from './repositories.ts'
 
@@ -52,11 +53,11 @@ export async function findWorkspace(context: Places, reference: string, repo?: s
 
 /** The workspace whose tree holds a folder, or undefined. For asking where a command would run; never throws. */
 export function findWorkspaceOf(context: Places, folder: string): FoundWorkspace | undefined {
-  const real = realPlace(resolve(context.base, folder))
+  const real = canonical(resolve(context.base, folder))
   const commonDir = findRepository(real)?.commonDir
   const own = commonDir === undefined ? undefined : innermost(real, recordsOf(commonDir))
   // A repository of its own inside of a tree hides the one that the tree belongs to; and what lies elsewhere belongs to none.
-  if (own !== undefined || !isInside(realPlace(context.root), real)) return own
+  if (own !== undefined || !isInside(canonical(context.root), real)) return own
   return innermost(real, repositoriesBelow(context.root).commonDirs.flatMap(recordsOf))
 }
 
@@ -94,7 +95,7 @@ function byName(reference: string, among: readonly FoundWorkspace[]): FoundWorks
 
 function byFolder(context: Places, reference: string, near: readonly FoundWorkspace[], far: () => readonly FoundWorkspace[]): FoundWorkspace | undefined {
   if (reference === '' || reference.includes('\0')) return undefined
-  const folder = realPlace(resolve(context.base, reference))
+  const folder = canonical(resolve(context.base, reference))
   // A name that is no path means a folder only where there is one.
   if (!isPath(reference) && !existsSync(folder)) return undefined
   return innermost(folder, near) ?? innermost(folder, far()) ?? findWorkspaceOf(context, folder)
@@ -117,14 +118,4 @@ function only(reference: string, matches: readonly FoundWorkspace[]): FoundWorks
     throw failure('workspace_ambiguous', { workspace: reference, matches: names })
   }
   return matches[0]
-}
-
-/** A path without links, also where its end is not there: the tree may be gone while its record stays. */
-function realPlace(path: string): string {
-  try {
-    return realpathSync.native(path)
-  } catch {
-    const parent = dirname(path)
-    return parent === path ? path : join(realPlace(parent), basename(path))
-  }
 }

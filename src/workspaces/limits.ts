@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
@@ -50,7 +50,7 @@ export async function usedBytes(context: Pick<WorkspaceContext, 'root' | 'now'>)
   // Whoever was not measured for the longest time comes first, so that each gets its turn also where time is short.
   const parts = partsOf(context.root).sort((a, b) => (known[a]?.at ?? 0) - (known[b]?.at ?? 0))
   // A copy-on-write tree is a device of its own: what it takes is in the folder of its changes.
-  const device = lstatSync(context.root, { throwIfNoEntry: false })?.dev
+  const device = statSync(context.root, { throwIfNoEntry: false })?.dev
   for (const path of parts) {
     const last = known[path]
     const isFresh = last !== undefined && last.at <= now && now - last.at < freshMs

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { findRepository, readText } from '../git/repository.ts'
 import type { WorkspaceContext } from './context.ts'
+import { canonical } from './placement.ts'
 
 /** A tree below the root of all workspaces whose repository is not where the tree says that it is. */
 export interface LostTree {
@@ -36,9 +37,9 @@ export function repositoriesBelow(root: string): FoundRepositories {
   return { commonDirs: [...commonDirs], lost }
 }
 
-/** The folders of trees, by their place alone: `<root>/<repository>/<tree>`. */
+/** The folders of trees, by their place alone: `<root>/<repository>/<tree>`, without links as in the records. */
 export function treesBelow(root: string): string[] {
-  return foldersIn(root).flatMap((folder) => foldersIn(folder))
+  return foldersIn(canonical(root)).flatMap((folder) => foldersIn(folder))
 }
 
 /** The common folder of the repository that a request means: that of `repo`, else of where Holdfast works. Throws `not_a_repository`. */
