@@ -32,6 +32,8 @@ export const everyCall: readonly Setting[] = [
   ['maintenance.auto', 'false'],
   ['gc.worktreePruneExpire', 'never'],
   ['protocol.ext.allow', 'never'],
+  // A file of grafts is named only so that none is read; told with every answer, this would hide what git says.
+  ['advice.graftFileDeprecated', 'false'],
   ['color.ui', 'false'],
   ['diff.noprefix', 'false'],
   ['diff.mnemonicPrefix', 'false'],
