@@ -4,7 +4,7 @@ import type { WorkspaceBase } from '../core/workspace.ts'
 import { commitOfCheckout, isSafe, looksFor, type Wanted } from './base-names.ts'
 import { type FailedFetch, fetchFailureOf } from './fetch-failure.ts'
 import type { GitRepository } from './open.ts'
-import { countMissing, deleteRef, findRefs } from './refs.ts'
+import { countMissing, findRefs } from './refs.ts'
 
 export interface BaseRequest {
   /** A branch, a tag, a commit, `origin/x`, or a full ref. Undefined: the default branch of the remote, else what is checked out. */
@@ -119,10 +119,10 @@ async function defaultOf(repo: GitRepository, remoteName: string, { timeoutMs, s
   }
 }
 
+/** Nobody else has a ref of this name. */
 async function drop(repo: GitRepository, ref: string): Promise<void> {
   try {
-    const sha = (await findRefs(repo, [ref])).get(ref)?.sha
-    if (sha !== undefined) await deleteRef(repo, ref, sha)
+    await repo.run(['update-ref', '--no-deref', '-d', ref])
   } catch {
     // What stays is swept later, and keeps nothing but a commit from being collected.
   }

@@ -6,7 +6,9 @@ import type { Setting } from './settings.ts'
 
 /**
  * Programs that a repository names under a name of its own choice, so that each name has to be known to be turned off: filters, drivers for
- * merges, and ways of updating a submodule. Read anew for each call, since whoever works in a worktree can write the configuration of all.
+ * merges, and ways of updating a submodule. Read anew for each call, since whoever works in a worktree can write the configuration of all; who
+ * writes a new name between this look and that of git, a few milliseconds later, is not seen. Work that must not depend on it goes without
+ * filters altogether (`hash-object --no-filters`).
  */
 export interface Drivers {
   readonly filters: readonly string[]

@@ -138,13 +138,14 @@ export function createGit({ runProgram, ownEnv, lockWaitsMs: waits = lockWaitsMs
     // What git does not know, as `lfs` where that is not installed, may be an alias of the repository for any program.
     const unaliased: Setting = [`alias.${call.args[commandAt(call.args)]}`, '']
     const { cwd, gitDir, ceiling, signal } = call
+    const timeoutMs = Math.min(call.timeoutMs ?? localTimeoutMs, localTimeoutMs)
     const list = (env: Record<string, string>, place: Pick<GitCall, 'cwd' | 'gitDir'>): Promise<GitResult> =>
-      start({ ...place, ceiling, signal, args: ['config', '--list', '--show-scope', '-z'], reads: true }, env, trusted)
+      start({ ...place, ceiling, signal, timeoutMs, args: ['config', '--list', '--show-scope', '-z'], reads: true }, env, trusted)
     const local = localEnvironment(call, ownEnv)
     const look: Look = {
       list: async (place = { cwd, gitDir }) => (await list(local, place)).bytes,
       listFiles: async (args, place) =>
-        (await start({ ...place, ceiling, signal, args: ['ls-files', ...args], reads: true }, localEnvironment(place, ownEnv), trusted)).stdout,
+        (await start({ ...place, ceiling, signal, timeoutMs, args: ['ls-files', ...args], reads: true }, localEnvironment(place, ownEnv), trusted)).stdout,
     }
     const off = readsFiles(call.args) ? await offFor(call, look, person.files) : []
     if (!call.network) return { env: local, settings: [unaliased, ...trusted, ...off] }
