@@ -52,36 +52,31 @@ function setupWords({ state, attempt, run, ended }: WorkspaceSetup): string {
   return `${state}${ended === null || state === 'done' ? '' : ` (${ended})`}${times}${run === null ? '' : `, run ${run}`}`
 }
 
-/** Columns of a name that has what is changed beside it, and bytes, too. */
-const widestName = { usual: 24, beside: 12 } as const
+/** Columns of what is changed, where that stands beside a name. */
+const leastChanged = 12
 
 export function presentWorkspaces(workspaces: readonly WorkspaceSummary[], at: At): string {
   if (workspaces.length === 0) return 'No workspaces.'
   const looked = workspaces.some(({ dirty }) => dirty !== null)
   const measured = workspaces.some(({ bytes }) => bytes !== null)
   const busy = workspaces.some(({ running }) => running.length > 0)
-  const rows = workspaces.map((each) => [
+  const head = ['WORKSPACE', 'STATE', ...(looked ? ['AHEAD'] : []), ...(measured ? ['BYTES'] : []), ...(busy ? ['RUNS'] : []), 'USED']
+  const facts = workspaces.map((each) => [
     each.id,
     stateWords(each),
     ...(looked ? [aheadWords(each)] : []),
     ...(measured ? [each.bytes === null ? '-' : bytesWords(each.bytes)] : []),
     ...(busy ? [each.running.length === 0 ? '-' : String(each.running.length)] : []),
     agoOf(Date.parse(each.usedAt), at.nowMs),
-    looked ? clip(nameOf(each), measured ? widestName.beside : widestName.usual) : nameOf(each),
-    ...(looked ? [each.dirty ? changedWords(each.dirty) : '-'] : []),
   ])
-  const head = [
-    'WORKSPACE',
-    'STATE',
-    ...(looked ? ['AHEAD'] : []),
-    ...(measured ? ['BYTES'] : []),
-    ...(busy ? ['RUNS'] : []),
-    'USED',
-    'BRANCH',
-    ...(looked ? ['CHANGED'] : []),
-  ]
+  const used = head.reduce((sum, name, i) => sum + Math.max(widthOf(name), ...facts.map((row) => widthOf(row[i] ?? ''))) + 2, 0)
+  const room = Math.max('BRANCH'.length, at.columns - used - 2 - leastChanged)
+  const rows = workspaces.map((each, i) => [
+    ...(facts[i] as string[]),
+    ...(looked ? [clip(nameOf(each), room), each.dirty ? changedWords(each.dirty) : '-'] : [nameOf(each)]),
+  ])
   const warnings = workspaces.flatMap(({ id, warnings: all }) => all.map((warning) => hanging(`${id}: `, oneLine(warning), at.columns)))
-  return [table([head, ...rows], at.columns), ...warnings].join('\n')
+  return [table([[...head, 'BRANCH', ...(looked ? ['CHANGED'] : [])], ...rows], at.columns), ...warnings].join('\n')
 }
 
 const nameOf = ({ branch, operator }: Pick<WorkspaceSummary, 'branch' | 'operator'>): string => branch ?? `(sandbox of ${operator})`
