@@ -92,6 +92,17 @@ describe.runIf(canMount)('a workspace that was opened copy-on-write', () => {
     expect([status(world, path), record()?.state]).toEqual(['?? new.txt', 'ready'])
   })
 
+  it('is an ordinary one where a part of the files is checked out, and it is said', async () => {
+    await using world = openOverlayWorld()
+    const { context, repo, open } = opened(world)
+    const skipped = expect.objectContaining({ name: 'copy-on-write', status: 'skipped', detail: expect.stringContaining('sparse') })
+    const part = await openWorkspace(context, { repo, branch: 'part', base: 'main', copyOnWrite: true, sparse: ['src'], remotePolicy: 'local' })
+    expect([part.copyOnWrite, part.actions, status(world, part.path)]).toEqual([false, expect.arrayContaining([skipped]), ''])
+    world.sh(repo, 'sparse-checkout', 'set', 'src')
+    const inherited = await open()
+    expect([inherited.copyOnWrite, inherited.actions, status(world, inherited.path)]).toEqual([false, expect.arrayContaining([skipped]), ''])
+  })
+
   it('is released like any other: its work is saved, nothing is mounted and nothing left, and a new one begins without it', async () => {
     await using world = openOverlayWorld()
     const { open, context, repo, record } = opened(world)

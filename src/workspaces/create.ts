@@ -135,14 +135,16 @@ async function makeTree(
   { repository, branch }: Wanted,
   { record, asked }: BegunTree,
   report: Report,
-  { signal, onProgress }: ProviderCall,
+  { signal }: ProviderCall,
 ): Promise<WorkspaceOverlay | null> {
   const { path, options } = record
   const { config, noCheckout } = asked.plan
   const lockReason = lockReasonOf(record)
   if (options.copyOnWrite) {
-    const request = { path, sha: asked.sha, branch, lockReason, name: overlayName(record), config, signal, onProgress }
-    const made = await tryOverlay(context, () => makeOverlayTree(context, repository, { ...request, folders: foldersOf(repository.commonDir, options) }))
+    const request = { path, sha: asked.sha, branch, lockReason, name: overlayName(record), config, signal, folders: foldersOf(repository.commonDir, options) }
+    // Trees look through all files of a commit.
+    const isPart = 'a sparse checkout is asked for, or is what the main checkout has'
+    const made = noCheckout ? isPart : await tryOverlay(context, () => makeOverlayTree(context, repository, request))
     if (typeof made !== 'string') return made
     report.add([{ name: 'copy-on-write', status: 'skipped', detail: `an ordinary tree was made, because ${made}` }])
   }

@@ -47,12 +47,11 @@ export function parseMounts(text: string): readonly OverlayMount[] {
 
 const unescaped = (text: string): string => text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 
-/** Whether these layers are what is seen at the path. */
-export function findMount(root: string, path: string, upper: string): OverlayMount | undefined {
-  const last = listOverlayMounts()
-    .filter((mount) => mount.path === path)
-    .at(-1)
-  return last?.upper && resolve(root, last.upper) === upper ? last : undefined
+/** Where what is seen at a path keeps its changes; undefined where no overlay is mounted there. */
+export function upperAt(root: string, path: string): string | undefined {
+  const seen = listOverlayMounts().filter((mount) => mount.path === path)
+  const upper = seen.at(-1)?.upper
+  return upper ? resolve(root, upper) : undefined
 }
 
 /**

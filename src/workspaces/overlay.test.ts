@@ -19,10 +19,10 @@ import {
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { GitWorld } from '../../test/support/git-world.ts'
+import { killedAfter } from '../../test/support/killed-after.ts'
 import { canMountOverlays, endMount, openOverlayWorld } from '../../test/support/overlay-world.ts'
 import type { ProgramRequest } from '../core/program.ts'
 import type { WorkspaceOverlay } from '../core/workspace.ts'
-import { createGit } from '../git/git.ts'
 import { type GitRepository, openRepository } from '../git/open.ts'
 import { removeRegistration } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
@@ -80,40 +80,6 @@ function contentOf(folder: string): Record<string, string> {
     found[name] = `${mode.toString(8)} ${createHash('sha256').update(content).digest('hex')}`
   }
   return found
-}
-
-/**
- * Does something in a context whose process is killed when so many of its programs have ended: nobody hears of the end of the last one,
- * nothing more is done, and the system takes back the locks. Resolves to that program; undefined where all was done before.
- */
-async function killedAfter(world: GitWorld, programs: number, action: (context: WorkspaceContext) => Promise<void>): Promise<string | undefined> {
-  const held: (() => void)[] = []
-  let left = programs
-  let kill = (_: string): void => {}
-  const killed = new Promise<string>((resolve) => {
-    kill = resolve
-  })
-  const never = new Promise<never>(() => {})
-  const runProgram: WorkspaceContext['runProgram'] = async (request) => {
-    left -= 1
-    if (left < 0) return never
-    const result = await world.runProgram(request)
-    if (left > 0) return result
-    for (const unlock of held) unlock()
-    const [program, ...args] = request.argv
-    kill(program === 'git' ? `git ${args.find((arg) => ['read-tree', 'worktree', 'config', 'version', 'ls-files'].includes(arg))}` : program)
-    return never
-  }
-  const context = world.context({
-    runProgram,
-    git: createGit({ runProgram, ownEnv: world.env }),
-    async lock(file, options) {
-      const unlock = await world.context().lock(file, options)
-      held.push(unlock)
-      return unlock
-    },
-  })
-  return Promise.race([killed, action(context).then(() => undefined)])
 }
 
 const status = (world: GitWorld, path: string): string => world.sh(path, 'status', '--porcelain', '--untracked-files=all')

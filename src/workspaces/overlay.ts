@@ -10,7 +10,7 @@ import type { WorkspaceContext } from './context.ts'
 import { collectFrozen, storeOf, withStore } from './frozen.ts'
 import { type FrozenBase, requireBase } from './frozen-base.ts'
 import { requireFolders } from './frozen-folders.ts'
-import { findMount, listOverlayMounts, mountOverlay, unmount } from './mounts.ts'
+import { listOverlayMounts, mountOverlay, unmount, upperAt } from './mounts.ts'
 import { listOverlayNotes, makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
 import { canonical } from './placement.ts'
 import { moveToTrash } from './trash.ts'
@@ -196,7 +196,9 @@ function folderOf({ root }: WorkspaceContext, overlay: WorkspaceOverlay): string
 
 async function takeAway(context: WorkspaceContext, folder: string, path: string): Promise<Unmounted> {
   let how: Unmounted = 'was not mounted'
-  while (findMount(context.root, path, join(folder, 'upper'))) {
+  // A mount that a dead process had asked for may come about after its changes were taken away.
+  const isOurs = (upper: string): boolean => upper === join(folder, 'upper') || (dirname(dirname(upper)) === dirname(folder) && !existsSync(upper))
+  for (let upper = upperAt(context.root, path); upper !== undefined && isOurs(upper); upper = upperAt(context.root, path)) {
     const unmounted = await unmount(context, path)
     if (unmounted.how === 'failed') throw failure('not_owned', { path, why: `it cannot be unmounted: ${unmounted.said}` })
     how = unmounted.how
@@ -207,7 +209,7 @@ async function takeAway(context: WorkspaceContext, folder: string, path: string)
 
 /** Whether it is mounted: read from /proc, without a process. */
 export function isMounted({ root }: Pick<WorkspaceContext, 'root'>, { upper }: WorkspaceOverlay, path: string): boolean {
-  return findMount(canonical(resolve(root)), path, upper) !== undefined
+  return upperAt(canonical(resolve(root)), path) === upper
 }
 
 /** The layers of the tree at a path, of which no record tells: the one that is mounted there, else the only one whose note names the path. */

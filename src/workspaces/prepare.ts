@@ -34,7 +34,7 @@ export async function prepareTree(
   try {
     const options = record === undefined ? wanted.options : toOptions(record.options, wanted.request)
     const plan = await prepareCheckout(context, repository, start.sha, { ...options, ...call })
-    if (options.copyOnWrite && (await probeOverlay(context)).ok) {
+    if (options.copyOnWrite && !plan.noCheckout && (await probeOverlay(context)).ok) {
       await prepareBase(context, repository, { sha: start.sha, config: plan.config, folders: foldersOf(repository.commonDir, options), ...call })
     }
     if (start.fetchedAt !== null) report.note('fetched', { ref: start.base.ref, sha: start.sha })
