@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ByteText, toShown } from './byte-text.ts'
 import type { Git } from './git.ts'
@@ -22,7 +22,7 @@ export interface Inspection {
   readonly nested: readonly (NestedRepository & { readonly inspection: Inspection })[]
   /** What would be lost with the tree, in words; empty: nothing. */
   readonly holds: readonly string[]
-  /** How many commits of its branch no remote has; they stay with the branch. */
+  /** How many commits of its branch no remote has, where there are remotes; they stay with the branch. */
   readonly unpushed: number
 }
 
@@ -47,7 +47,7 @@ async function inspect(git: Git, place: TreePlace, findCommits: (tree: TreeGit, 
   for (const one of findNested(tree, found))
     nested.push({ ...one, inspection: await inspect(git, one.place, (inner, head) => nestedCommits(inner, head, one)) })
   const operation = operationIn(place.adminDir)
-  const unpushed = headRef === null || found.head === null ? 0 : await countUnpushed(tree)
+  const unpushed = headRef === null || found.head === null || !hasRemotes(tree) ? 0 : await countUnpushed(tree)
   return { tree, found, headRef, operation, commits, hidden, nested, unpushed, holds: inWords({ found, operation, commits, hidden, nested }) }
 }
 
@@ -70,6 +70,13 @@ async function headRefOf(tree: TreeGit): Promise<string | null> {
   if (named !== undefined && named !== 'refs/heads/.invalid') return named
   const { exitCode, stdout } = await tree.run(['symbolic-ref', '--quiet', 'HEAD'], { reads: true })
   return exitCode === 0 ? stdout.trim() : null
+}
+
+/** Where nothing was ever fetched, that nothing is pushed says nothing. */
+function hasRemotes({ commonDir }: TreeGit): boolean {
+  const folder = join(commonDir, 'refs', 'remotes')
+  const packed = join(commonDir, 'packed-refs')
+  return (existsSync(folder) && readdirSync(folder).length > 0) || (existsSync(packed) && readFileSync(packed, 'utf8').includes(' refs/remotes/'))
 }
 
 async function countUnpushed(tree: TreeGit): Promise<number> {

@@ -79,10 +79,13 @@ function put(folder: string, path: string, content: string | Uint8Array): void {
 describe('what is found in a tree', () => {
   it('a clean tree holds nothing, also with commits that no remote has, which its branch keeps', async () => {
     await using world = openGitWorld()
-    const { place, path, save } = openTree(world)
+    const { place, path, save, repository } = openTree(world)
     world.commit(path, { 'new.txt': 'x' })
-    const { holds, unpushed } = await inspectTree(world.git, place)
-    expect([holds, unpushed, await save()]).toEqual([[], 2, null])
+    expect(await inspectTree(world.git, place)).toMatchObject({ holds: [], unpushed: 0 })
+    world.remote(repository)
+    world.commit(path, { 'new.txt': 'y' })
+    expect(await inspectTree(world.git, place)).toMatchObject({ holds: [], unpushed: 1 })
+    expect(await save()).toBeNull()
   })
 
   it('changed, staged, untracked and hidden files, and commits on no branch are each named', async () => {

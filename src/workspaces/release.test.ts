@@ -5,12 +5,15 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type GitWorld, noCommands, openGitWorld } from '../../test/support/git-world.ts'
 import type { ReleaseWorkspaceRequest } from '../core/workspace-provider.ts'
 import { listTrees } from '../git/admin.ts'
+import { createGit } from '../git/git.ts'
 import type { WorkspaceContext } from './context.ts'
+import { deleteWorkspaceBranch } from './delete-branch.ts'
 import { readEvents } from './events.ts'
 import { keyOf, trashFolder } from './layout.ts'
 import { openWorkspace } from './open.ts'
 import { listRecords, readRecord, writeRecord } from './records.ts'
 import { releaseWorkspace } from './release.ts'
+import { listRescues, restoreRescue } from './rescues.ts'
 
 async function openOne(world: GitWorld, overrides: Partial<WorkspaceContext> = {}, files?: Record<string, string>) {
   const repo = world.repository('repository', files)
@@ -97,8 +100,10 @@ describe('a release', () => {
 
   it('says how many commits are on no remote, which the branch keeps', async () => {
     await using world = openGitWorld()
-    const { release, path } = await openOne(world)
+    const { release, path, repo } = await openOne(world)
+    world.remote(repo)
     world.commit(path, { new: 'x' })
+    world.commit(path, { new: 'y' })
     expect((await release()).warnings).toEqual(['2 commits of work are on no remote; the branch keeps them'])
   })
 
@@ -329,6 +334,37 @@ describe('what is not surely ours', () => {
       { length: 1 },
     ])
   })
+})
+
+it('over a whole round of open and release, git is never asked for anything that could take work away', async () => {
+  await using world = openGitWorld()
+  const calls: string[] = []
+  const runProgram: typeof world.runProgram = (request) => {
+    const words = request.argv.slice(1)
+    const first = words.findIndex((word, at) => !word.startsWith('-') && words[at - 1] !== '-c')
+    calls.push(words.slice(first).join(' '))
+    return world.runProgram(request)
+  }
+  const git = createGit({ runProgram, ownEnv: world.env })
+  const { release, path, open, repo, context } = await openOne(world, { git })
+  world.sh(path, 'checkout', '--quiet', '--detach')
+  world.commit(path, { lone: 'x' })
+  writeFileSync(join(path, 'untracked'), 'x')
+  await release()
+  await open()
+  const [rescue] = await listRescues(context, { repo })
+  await restoreRescue(context, { rescue: rescue?.id as string, repo })
+  await release({ mode: 'discard' })
+  await open()
+  rmSync(path, { recursive: true })
+  await open()
+  rmSync(path, { recursive: true })
+  await release()
+  await deleteWorkspaceBranch(context, { branch: 'work', repo })
+  const forbidden =
+    /^(worktree (prune|move)|worktree add .*(-f|--force|-B)\b|branch\b|reset .*--hard|clean|gc|prune|reflog|stash (drop|clear)|checkout .*(-f|--force|-B)\b)/
+  expect(calls.filter((call) => forbidden.test(call))).toEqual([])
+  expect(calls.filter((call) => /^worktree (add|remove)/.test(call)).length).toBeGreaterThanOrEqual(6)
 })
 
 it('no record is left behind, and no other workspace is touched', async () => {
