@@ -25,6 +25,8 @@ const startedAt = performance.now()
 const outputs = [
   { name: 'cli', entry: 'src/surfaces/cli/main.ts', extension: '.js', minify: true, finish: toCommonJs },
   { name: 'index', entry: 'src/index.ts', extension: '.mjs', minify: false, finish: withRequire },
+  // For those who make a provider of workspaces of their own; its tests run in their vitest.
+  { name: 'conformance', entry: 'test/conformance/workspace.ts', extension: '.mjs', minify: false, finish: withRequire },
 ]
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -94,7 +96,7 @@ async function bundle({ name, entry, extension, minify, finish }) {
     target: 'node20',
     minify,
     legalComments: 'none',
-    external: ['@libsql/*'],
+    external: ['@libsql/*', 'vitest'],
     plugins: [quickLibsql(), leanMcpSdk()],
     metafile: true,
     write: false,
@@ -228,13 +230,15 @@ function removeOldChunks(current) {
   }
 }
 
-/** Declarations of the public entry. Their relative imports end in .js, as every TypeScript since 4.7 resolves them. */
+/** Declarations of the public entries. Their relative imports end in .js, as every TypeScript since 4.7 resolves them. */
 function emitTypes() {
   const draft = join(dist, `.types-${process.pid}`)
-  const tsc = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'scripts/tsconfig.types.json'), '--outDir', draft], {
-    stdio: ['ignore', 2, 2],
-  })
-  if (tsc.status !== 0) {
+  for (const [config, folder] of [
+    ['tsconfig.types.json', draft],
+    ['tsconfig.conformance.json', join(draft, 'conformance')],
+  ]) {
+    const args = [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'scripts', config), '--outDir', folder]
+    if (spawnSync(process.execPath, args, { stdio: ['ignore', 2, 2] }).status === 0) continue
     rmSync(draft, { recursive: true, force: true })
     process.exit(1)
   }
@@ -243,7 +247,8 @@ function emitTypes() {
     if (!name.endsWith('.d.ts')) continue
     const path = join(draft, name)
     const text = readFileSync(path, 'utf8').replace(/(from |import\()(['"])(\.{1,2}\/[^'"]+)\.ts\2/g, '$1$2$3.js$2')
-    for (const [, , from] of text.matchAll(/(from |import\()['"]([^.'"][^'"]*)['"]/g)) if (!from.startsWith('node:')) foreign.add(from)
+    for (const [, , from] of text.matchAll(/(from |import\()['"]([^.'"][^'"]*)['"]/g))
+      if (!from.startsWith('node:') && !(from === 'vitest' && name.startsWith('conformance'))) foreign.add(from)
     writeFileSync(path, text)
   }
   // dist/ itself is CommonJS; what these declare is an ES module.
