@@ -6,9 +6,10 @@ import { latency } from './latency.mjs'
 import { goalBook, loadWords, machineFacts } from './measure.mjs'
 import { start } from './start.mjs'
 import { throughput } from './throughput.mjs'
+import { workspaces } from './workspaces.mjs'
 import { openWorld } from './world.mjs'
 
-const topics = { latency, throughput, history, start, digest }
+const topics = { latency, throughput, history, start, digest, workspaces }
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true } } })
 const unknown = (values.only ?? []).filter((name) => !Object.hasOwn(topics, name))
 if (unknown.length > 0) {
