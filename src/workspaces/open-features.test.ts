@@ -156,3 +156,39 @@ it('a setup runs when the workspace is ready, its failure leaves the tree and th
   expect((await rerunSetup(context, { workspace: 'topic', repo })).setup).toMatchObject({ attempt: 2, run: 'run4' })
   expect(readFileSync(join(opened.path, 'README.md'), 'utf8')).toBe('one\n')
 })
+
+it('of two that open a workspace at once the second waits for the setup of the first, and shares its failure', async () => {
+  await using world = openGitWorld()
+  const repo = world.repository('app')
+  let setups = 0
+  let fail = (): void => {}
+  const commands: WorkspaceContext['commands'] = {
+    ...noCommands,
+    async setup(_record, _script, { onBegin }) {
+      onBegin(`run${++setups}`)
+      await new Promise<void>((resolve) => {
+        fail = resolve
+      })
+      return { run: `run${setups}`, ok: false, ended: 'exit 1' }
+    },
+  }
+  const context = world.context({ commands })
+  const request = { repo, branch: 'topic', setup: 'make deps' }
+  const first = openWorkspace(context, request)
+  first.catch(() => {})
+  while (setups === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  let waits = (): void => {}
+  const waiting = new Promise<void>((resolve) => {
+    waits = resolve
+  })
+  const second = openWorkspace(context, request, { onProgress: (what) => what === 'setup' && waits() })
+  second.catch(() => {})
+  await waiting
+  fail()
+  const both = await Promise.allSettled([first, second])
+  expect(both).toMatchObject([
+    { status: 'rejected', reason: { details: { reason: 'setup_failed', attempt: 1 } } },
+    { status: 'rejected', reason: { details: { reason: 'setup_failed', attempt: 1 } } },
+  ])
+  expect(setups).toBe(1)
+})

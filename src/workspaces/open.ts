@@ -34,15 +34,17 @@ export async function openWorkspace(context: WorkspaceContext, request: OpenWork
   const { commonDir } = wanted.repository
   const { onProgress } = call
   const quiet: ProviderCall = { signal: call.signal, onProgress: onProgress && ((what) => tellSafely(onProgress, what)) }
-  return oneAtATime(`${commonDir}\0${wanted.key}`, async () => {
+  const { record, isNew, report } = await oneAtATime(`${commonDir}\0${wanted.key}`, async () => {
     const known = readRecord(commonDir, wanted.key)
     const report = createReport(context, { commonDir, key: wanted.key, id: known?.id ?? wanted.id })
     const found = await findHealthy(context, wanted, known)
     const { record, isNew } = found ? { record: found, isNew: false } : await openAnyhow(context, wanted, report, quiet)
     if (found) await noteUse(context, wanted, found)
-    const setup = await setUp(context, wanted, record, report, quiet)
-    return toOpened(context, wanted, { ...record, setup }, isNew, report)
+    return { record, isNew, report }
   })
+  // Whoever comes while it runs waits for it there, and has its result, whatever that is.
+  const setup = await setUp(context, wanted, record, report, quiet)
+  return toOpened(context, wanted, { ...record, setup }, isNew, report)
 }
 
 async function findHealthy(context: WorkspaceContext, wanted: Wanted, record: WorkspaceRecord | undefined): Promise<WorkspaceRecord | undefined> {
