@@ -6,6 +6,7 @@ import { type GitPlace, inTree } from '../git/open.ts'
 import type { WorkspaceContext } from './context.ts'
 import { type FoundWorkspace, findWorkspace } from './find.ts'
 import { findKnownBase, tipsOf } from './known-base.ts'
+import { isUnmounted } from './summary.ts'
 
 export interface DiffRequest {
   readonly workspace: string
@@ -30,6 +31,7 @@ export async function diffWorkspace(context: WorkspaceContext, request: DiffRequ
   const { commonDir, record } = found
   const tree = findTree(commonDir, record.path)
   if (tree === undefined) throw failure('workspace_unusable', { workspace: record.id, why: `git does not know the tree ${record.path} any more` })
+  if (isUnmounted(context, record)) throw failure('workspace_unusable', { workspace: record.id, why: 'its copy-on-write tree is not mounted' })
   const place = { path: record.path, adminDir: tree.adminDir }
   const from = await startOf(context, found, inTree(context.git, record.path, tree.adminDir), request.from)
   const { files, patch, truncated } = await diffTree(context.git, place, from, request.maxBytes ?? defaultMaxBytes, {

@@ -1,4 +1,4 @@
-import { rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isInside } from '../core/paths.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
@@ -9,7 +9,7 @@ import type { GitRepository } from '../git/open.ts'
 import type { WorkspaceContext } from './context.ts'
 import { fine, problem, type Repairable } from './finding.ts'
 import { ownerOf } from './identity.ts'
-import { privateRefs } from './layout.ts'
+import { privateRefs, repositoryFiles } from './layout.ts'
 import { openWorkspace } from './open.ts'
 import { canonical } from './placement.ts'
 import { listRecords } from './records.ts'
@@ -42,6 +42,7 @@ export async function examineTrees(context: WorkspaceContext, repository: GitRep
       const advice = owner ? `open the workspace ${owner.id} again, or release it` : 'git forgets it in a while'
       return problem(`half-made:${adminDir}`, `${adminDir} says of no tree where it is: it was being made when that was cut short; ${advice}`)
     }),
+    ...unreadableRecords(commonDir, workspaces),
     ...staleLocks(context, commonDir),
     ...(await examineRefs(context, repository)),
   ]
@@ -64,7 +65,7 @@ function examineWorkspace(context: WorkspaceContext, { commonDir }: GitRepositor
       problem(name, `the workspace of ${branch ?? operator}: ${what}`, { fix: 'release it, after saving what is nowhere else', repair: release, workspace }),
     ]
   }
-  const { warnings, state: shown, locked } = summarize(commonDir, record, tree)
+  const { warnings, state: shown, locked } = summarize(context, commonDir, record, tree)
   const isBroken = shown !== 'ready' || (tree !== undefined && warnings.some((warning) => warning.includes('open the workspace again')))
   const found: Repairable[] = []
   if (isBroken) {
@@ -126,6 +127,16 @@ function examineIndex(context: WorkspaceContext, repository: GitRepository, tree
       return `${lock.path} was removed: it was ${Math.round(now.ageMs / 1000)} s old and held by nobody`
     })
   return [...found, problem(`index-lock:${where}`, `${age} and held by nobody that can be found`, { fix: 'remove the lock file', repair: remove, workspace })]
+}
+
+/** A record that cannot be understood is nowhere listed, and its tree is left alone. */
+function unreadableRecords(commonDir: string, workspaces: readonly Workspace[]): Repairable[] {
+  const { records } = repositoryFiles(commonDir)
+  const understood = new Set(workspaces.map(({ key }) => `${key}.json`))
+  const names = existsSync(records) ? readdirSync(records).filter((name) => name.endsWith('.json') && !understood.has(name)) : []
+  return names.map((name) =>
+    problem(`record:${name}`, `${join(records, name)} cannot be understood; opening its workspace again writes it anew`, { status: 'failed' }),
+  )
 }
 
 /** Locks of what all trees share. Who holds one cannot be told: git keeps none of them open. */

@@ -10,6 +10,7 @@ import { readEvents } from './events.ts'
 import { examineWorkspaces, repair, repositoryHistory } from './examine.ts'
 import { findWorkspace } from './find.ts'
 import { collectWorkspaces } from './gc.ts'
+import { repositoryFiles } from './layout.ts'
 import { usedBytes } from './limits.ts'
 import { listWorkspaces } from './list.ts'
 import { openWorkspace } from './open.ts'
@@ -193,6 +194,15 @@ it('settings that break the repository for all trees are told, and only those ar
   await repair(context, { item: 'config:core.worktree' })
   world.sh(repository, 'config', 'extensions.fromTheFuture', 'true')
   expect((await problems(context)).find(({ name }) => name === 'config:extensions.fromthefuture')).toMatchObject({ status: 'failed', fix: null })
+})
+
+it('a record that cannot be understood is told', async () => {
+  await using world = openGitWorld()
+  const repository = world.repository('r')
+  const context = world.context({ base: repository })
+  const { commonDir, key } = makeWorkspace(world, context, repository, 'a')
+  writeFileSync(repositoryFiles(commonDir).record(key), '{"version":1')
+  expect((await problems(context)).find(({ name }) => name === `record:${key}.json`)).toMatchObject({ status: 'failed', fix: null })
 })
 
 it('a branch in two trees, a damaged index and a lock of somebody else on a workspace are told', async () => {

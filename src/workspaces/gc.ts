@@ -11,7 +11,7 @@ import { repositoryFiles } from './layout.ts'
 import { listRecords } from './records.ts'
 import { releaseWorkspace } from './release.ts'
 import { repositoriesBelow, requireCommonDir } from './repositories.ts'
-import { isOurLock } from './summary.ts'
+import { isOurLock, isUnmounted } from './summary.ts'
 import { type Tidied, tidy } from './tidy.ts'
 
 export interface CollectRequest {
@@ -90,6 +90,7 @@ async function judge(context: WorkspaceContext, candidate: Candidate): Promise<{
     const running = await within(runningMs, context.commands.running(record))
     if (running === undefined) return keep(`which commands run in it could not be found out in ${runningMs} ms`)
     if (running.length > 0) return keep(`commands run in it: ${running.map(({ command }) => command).join('; ')}`)
+    if (isUnmounted(context, record)) return keep('its copy-on-write tree is not mounted; open it again, or release it')
     if (tree === undefined) return keep('git does not know its tree any more; open it again, or release it')
     const { holds } = await inspectTree(context.git, { path: record.path, adminDir: tree.adminDir }, { known: [record.base.sha] })
     return holds.length > 0 ? keep(`it holds what is nowhere else: ${holds.join(', ')}`) : { idle }

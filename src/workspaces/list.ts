@@ -13,7 +13,7 @@ import { measureUsage } from './disk-usage.ts'
 import { findKnownBase, tipsOf } from './known-base.ts'
 import { listRecords } from './records.ts'
 import { repositoriesBelow, requireCommonDir } from './repositories.ts'
-import { summarize } from './summary.ts'
+import { isUnmounted, summarize } from './summary.ts'
 
 /** So many trees are looked at a time: each look is a process that reads a whole tree. */
 const looksAtOnce = 4
@@ -31,7 +31,7 @@ export async function listWorkspaces(
   request: ListWorkspacesRequest,
   onWarning: (warning: string) => void = () => {},
 ): Promise<readonly WorkspaceSummary[]> {
-  const rows = commonDirsOf(context, request, onWarning).flatMap((commonDir) => rowsOf(commonDir, listRecords(commonDir)))
+  const rows = commonDirsOf(context, request, onWarning).flatMap((commonDir) => rowsOf(context, commonDir, listRecords(commonDir)))
   rows.sort((a, b) => compare(a.record.createdAt, b.record.createdAt) || compare(a.record.id, b.record.id))
   return atOnce(looksAtOnce, rows, (row) => complete(context, row, request))
 }
@@ -42,7 +42,7 @@ export async function summaryOf(
   { commonDir, key, record }: { readonly commonDir: string; readonly key: string; readonly record: WorkspaceRecord },
   request: Pick<ListWorkspacesRequest, 'status' | 'bytes'>,
 ): Promise<WorkspaceSummary> {
-  const [row] = rowsOf(commonDir, [{ key, record }])
+  const [row] = rowsOf(context, commonDir, [{ key, record }])
   return complete(context, row as Row, request)
 }
 
@@ -54,13 +54,13 @@ interface Row {
   readonly findCommit: FindCommit
 }
 
-function rowsOf(commonDir: string, records: readonly { readonly key: string; readonly record: WorkspaceRecord }[]): Row[] {
+function rowsOf(context: WorkspaceContext, commonDir: string, records: readonly { readonly key: string; readonly record: WorkspaceRecord }[]): Row[] {
   if (records.length === 0) return []
   const trees = new Map(listTrees(commonDir).map((tree) => [tree.path, tree]))
   const findCommit = commitFinder(commonDir)
   return records.map(({ record }) => {
     const tree = trees.get(record.path)
-    return { commonDir, record, tree, plain: summarize(commonDir, record, tree), findCommit }
+    return { commonDir, record, tree, plain: summarize(context, commonDir, record, tree), findCommit }
   })
 }
 
@@ -86,7 +86,8 @@ async function complete(context: WorkspaceContext, row: Row, { status, bytes }: 
   const warnings = [...row.plain.warnings]
   const isThere = row.plain.state !== 'missing'
   const running = await runningIn(context, row.record, warnings)
-  const looked = status && isThere && row.plain.state !== 'unregistered' ? await look(context, row, warnings) : {}
+  const canLook = isThere && row.plain.state !== 'unregistered' && !isUnmounted(context, row.record)
+  const looked = status && canLook ? await look(context, row, warnings) : {}
   const usage = bytes && isThere ? await measureUsage(row.record.overlay?.upper ?? row.record.path, { timeoutMs: usageMs }) : undefined
   if (usage?.isWhole === false) warnings.push(`it takes more bytes than are said: they were counted for ${usageMs} ms`)
   return { ...row.plain, ...looked, running, bytes: usage?.bytes ?? null, warnings }
