@@ -34,17 +34,20 @@ export function makeOverlayFolder(root: string, name: string, { path, lower }: {
   return overlay
 }
 
+/** The names of all folders of changes. */
+export function listOverlayFolders(root: string): readonly string[] {
+  try {
+    return readdirSync(overlaysFolder(root))
+  } catch {
+    return []
+  }
+}
+
 /** The notes of all trees; `unreadable` are folders whose note cannot be understood. A folder without a note has no tree yet. */
 export function listOverlayNotes(root: string): { readonly notes: readonly OverlayNote[]; readonly unreadable: readonly string[] } {
   const notes: OverlayNote[] = []
   const unreadable: string[] = []
-  let names: readonly string[] = []
-  try {
-    names = readdirSync(overlaysFolder(root))
-  } catch {
-    // There were none yet.
-  }
-  for (const name of names) {
+  for (const name of listOverlayFolders(root)) {
     const folder = overlayFolder(root, name)
     let text: string
     try {

@@ -14,6 +14,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -27,6 +28,7 @@ import { type GitRepository, openRepository } from '../git/open.ts'
 import { removeRegistration } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
 import { trashFolder } from './layout.ts'
+import { mountOverlay } from './mounts.ts'
 import { abandonOverlay, collectBases, isMounted, makeOverlayTree, mountAgain, prepareBase, probeOverlay, removeOverlay } from './overlay.ts'
 
 const canMount = await canMountOverlays()
@@ -303,6 +305,28 @@ describe.runIf(canMount)('a copy-on-write tree', () => {
     await endMount(world, path)
     expect(await mountAgain(context, overlay, path)).toBe(true)
     expect(await removeOverlay(context, overlay, path)).toBe('cleanly')
+  })
+
+  it('is probed without anything left, and what a killed probe left is taken away by a later one', async () => {
+    await using world = openOverlayWorld()
+    const { make, context } = await openTrees(world)
+    const { path, overlay } = await make('one')
+    const folders = join(context.root, '.overlays')
+    // A probe that was killed while it was mounted, a while ago, and one that goes on.
+    for (const [name, ageMs] of [
+      ['probe-dead', 120_000],
+      ['probe-alive', 0],
+    ] as const) {
+      const folder = join(folders, name)
+      for (const part of ['lower', 'upper', 'work', 'path']) mkdirSync(join(folder, part), { recursive: true })
+      expect(
+        (await mountOverlay(context, { lower: [join(folder, 'lower')], upper: join(folder, 'upper'), work: join(folder, 'work') }, join(folder, 'path'))).ok,
+      ).toBe(true)
+      utimesSync(folder, new Date(), new Date(Date.now() - ageMs))
+    }
+    expect(await probeOverlay(world.context({ runProgram: (request) => world.runProgram(request) }))).toEqual({ ok: true, kind: 'root' })
+    expect(readdirSync(folders).sort()).toEqual(['one-n', 'probe-alive'])
+    expect(isMounted(context, overlay, path)).toBe(true)
   })
 
   it('is not made of a sparse source or where nothing can be mounted, and then nothing of it is left', async () => {

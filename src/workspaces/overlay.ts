@@ -1,4 +1,4 @@
-import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { failure, hasReason, messageOf } from '../core/errors.ts'
 import type { WorkspaceOverlay } from '../core/workspace.ts'
@@ -11,7 +11,7 @@ import { collectFrozen, storeOf, withStore } from './frozen.ts'
 import { type FrozenBase, requireBase } from './frozen-base.ts'
 import { requireFolders } from './frozen-folders.ts'
 import { listOverlayMounts, mountOverlay, unmount, upperAt } from './mounts.ts'
-import { listOverlayNotes, makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
+import { listOverlayFolders, listOverlayNotes, makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
 import { canonical } from './placement.ts'
 import { moveToTrash } from './trash.ts'
 
@@ -60,7 +60,8 @@ const located = (context: WorkspaceContext): WorkspaceContext => ({ ...context, 
 async function tryOverlay(context: WorkspaceContext): Promise<OverlayProbe> {
   if (process.platform !== 'linux') return { ok: false, why: `overlay mounts are of Linux, and this is ${process.platform}` }
   if (process.geteuid?.() !== 0) return { ok: false, why: 'Holdfast does not run as root here, and makes no mounts in user namespaces' }
-  const folder = overlayFolder(context.root, `probe-${context.newName()}`)
+  await sweepProbes(context)
+  const folder = overlayFolder(context.root, `${probePrefix}${context.newName()}`)
   const [lower, upper, work, path] = ['lower', 'upper', 'work', 'path'].map((name) => join(folder, name)) as [string, string, string, string]
   for (const made of [lower, upper, work, path]) mkdirSync(made, { recursive: true, mode: 0o700 })
   try {
@@ -76,6 +77,20 @@ async function tryOverlay(context: WorkspaceContext): Promise<OverlayProbe> {
   } finally {
     // While it is mounted, for whatever reason, nothing is deleted through it.
     if (!listOverlayMounts().some((mount) => mount.path === path)) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const probePrefix = 'probe-'
+const probeMs = 60_000
+
+/** Takes away what processes left that were ended in the middle of a probe. */
+async function sweepProbes(context: WorkspaceContext): Promise<void> {
+  const left = listOverlayFolders(context.root).filter((name) => name.startsWith(probePrefix))
+  for (const folder of left.map((name) => overlayFolder(context.root, name))) {
+    const since = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+    if (Date.now() - since < probeMs) continue
+    const path = join(folder, 'path')
+    if (upperAt(context.root, path) === undefined || (await unmount(context, path)).how === 'cleanly') rmSync(folder, { recursive: true, force: true })
   }
 }
 
