@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type GitWorld, openGitWorld } from '../../test/support/git-world.ts'
+import { hasProgram } from '../../test/support/has-program.ts'
 import { createGit } from '../git/git.ts'
 import { openRepository } from '../git/open.ts'
 import { addTree } from '../git/trees.ts'
@@ -47,8 +47,8 @@ it('a filter that the repository requires and that is not there does not stand i
   ]) {
     world.sh(folder, 'config', `filter.own.${name}`, value as string)
   }
-  const { path, actions } = await makeTree(world, folder)
-  expect(readFileSync(join(path, 'a.bin'), 'utf8')).toBe('as committed\n')
+  const { path, actions, status } = await makeTree(world, folder)
+  expect([readFileSync(join(path, 'a.bin'), 'utf8'), await status()]).toEqual(['as committed\n', ''])
   expect(actions).toEqual([{ name: 'filters', status: 'skipped', detail: expect.stringContaining('filter own ') }])
 })
 
@@ -283,17 +283,7 @@ describe('submodules', () => {
   })
 })
 
-const hasLfs = (() => {
-  try {
-    execFileSync('git', ['lfs', 'version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    console.log('git-lfs is not installed here: its tests are left out')
-    return false
-  }
-})()
-
-describe.skipIf(!hasLfs)('Git LFS', () => {
+describe.skipIf(!hasProgram('git-lfs', 'Git LFS'))('Git LFS', () => {
   const content = 'content of a large file\n'.repeat(1000)
 
   function withLfs(world: GitWorld): string {
@@ -333,8 +323,8 @@ describe.skipIf(!hasLfs)('Git LFS', () => {
 
   it('pointers are left where that is wanted', async () => {
     await using world = openGitWorld()
-    const { path, actions } = await makeTree(world, withLfs(world), { lfs: 'pointers' })
-    expect([isPointer(join(path, 'a.bin')), actions.map(({ status }) => status)]).toEqual([true, ['done']])
+    const { path, actions, status } = await makeTree(world, withLfs(world), { lfs: 'pointers' })
+    expect([isPointer(join(path, 'a.bin')), actions.map((action) => action.status), await status()]).toEqual([true, ['done'], ''])
   })
 
   it('content that cannot be fetched leaves pointers with a word, and a failure where it was to be pulled', async () => {
