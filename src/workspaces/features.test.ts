@@ -314,6 +314,20 @@ describe.skipIf(!hasProgram('git-lfs', 'Git LFS'))('Git LFS', () => {
     expect(readdirSync(join(folder, '.git/hooks'))).toEqual([])
   })
 
+  it('content that is not here is fetched from the remote', async () => {
+    await using world = openGitWorld()
+    const folder = withLfs(world)
+    const remote = world.path('remote.git')
+    world.sh(world.folder, 'clone', '--quiet', '--bare', folder, remote)
+    world.sh(folder, 'remote', 'add', 'origin', `file://${remote}`)
+    world.sh(folder, 'lfs', 'push', '--all', 'origin')
+    rmSync(join(folder, '.git/lfs'), { recursive: true })
+    const { path, actions } = await makeTree(world, folder, { lfs: 'pull' })
+    expect([readFileSync(join(path, 'a.bin'), 'utf8'), actions.map(({ status }) => status)]).toEqual([content, ['done']])
+    const sparse = await makeTree(world, folder, { lfs: 'pull', sparse: ['d'] })
+    expect(readFileSync(join(sparse.path, 'd/b.bin'), 'utf8')).toBe('small\n')
+  })
+
   it('of a sparse tree only its own files are written', async () => {
     await using world = openGitWorld()
     const folder = withLfs(world)
