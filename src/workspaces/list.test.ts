@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { appendFileSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { type GitWorld, openGitWorld } from '../../test/support/git-world.ts'
 import { makeWorkspace } from '../../test/support/made-workspace.ts'
 import type { Git } from '../git/git.ts'
 import type { WorkspaceContext } from './context.ts'
-import { keyOf } from './layout.ts'
+import { keyOf, repositoryFiles } from './layout.ts'
 import { listWorkspaces } from './list.ts'
 import { writeRecord } from './records.ts'
 
@@ -160,19 +160,19 @@ it('500 workspaces are listed in less than a second, by their files alone', asyn
   const context = filesOnly(world, { base: repository })
   const first = makeWorkspace(world, context, repository, 'w0')
   const admin = join(first.commonDir, 'worktrees')
-  const [template] = [join(admin, first.path.split('/').at(-1)!)]
   for (let n = 1; n < 500; n++) {
     const path = `${first.path}-${n}`
     const to = join(admin, `w${n}`)
-    cpSync(template, to, { recursive: true })
-    mkdirSync(path)
+    for (const folder of [to, path]) mkdirSync(folder)
+    writeFileSync(join(to, 'commondir'), '../..\n')
     writeFileSync(join(path, '.git'), `gitdir: ${to}\n`)
     writeFileSync(join(to, 'gitdir'), `${path}/.git\n`)
     writeFileSync(join(to, 'HEAD'), `ref: refs/heads/w${n}\n`)
     appendFileSync(join(first.commonDir, 'packed-refs'), `${first.record.base.sha} refs/heads/w${n}\n`)
     const id = n.toString(16).padStart(10, '0')
     writeFileSync(join(to, 'locked'), `holdfast:${id}:${first.record.nonce}\n`)
-    writeRecord(first.commonDir, keyOf({ branch: `w${n}` }), { ...first.record, id, branch: `w${n}`, path })
+    const record = { ...first.record, id, branch: `w${n}`, path }
+    writeFileSync(repositoryFiles(first.commonDir).record(keyOf({ branch: `w${n}` })), JSON.stringify(record))
   }
   const times: number[] = []
   for (let round = 0; round < 3; round++) {
