@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -29,6 +29,20 @@ async function listen(server: Server): Promise<{ readonly port: number } & Async
 const silent = () => listen(createServer())
 const http = (listener: RequestListener) => listen(createHttp(listener))
 
+/** Command lines of processes that work in a repository or name it: git and what it started. */
+function processesWith(folder: string): string[] {
+  if (process.platform !== 'linux') return []
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return []
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      return line.includes(folder) || readlinkSync(`/proc/${pid}/cwd`).startsWith(folder) ? [line] : []
+    } catch {
+      return []
+    }
+  })
+}
+
 function program(world: GitWorld, name: string, script: string): string {
   const folder = world.path('programs')
   mkdirSync(folder, { recursive: true })
@@ -57,6 +71,7 @@ it.each(['http', 'git'])(
     expect(Date.now() - started).toBeLessThan(5_000)
     const required = resolveBase(repo, { base: 'main', policy: 'require-remote', timeoutMs: 300 })
     await expect(required).rejects.toMatchObject({ details: { reason: 'fetch_failed', kind: 'timeout', remote: 'origin', retryable: true } })
+    expect(processesWith(repo.mainRoot)).toEqual([])
   },
 )
 
