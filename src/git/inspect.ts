@@ -36,27 +36,27 @@ export interface InspectOptions {
  * whether anything would be lost.
  */
 export function inspectTree(git: Git, place: TreePlace, { known }: InspectOptions = {}): Promise<Inspection> {
-  return inspect(git, place, (tree, head) => findLoneCommits(tree, { from: head, known: known ?? [] }))
+  return inspect(git, place, (tree) => findLoneCommits(tree, { known: known ?? [] }))
 }
 
-async function inspect(git: Git, place: TreePlace, findCommits: (tree: TreeGit, head: readonly string[]) => Promise<LoneCommits>): Promise<Inspection> {
+async function inspect(git: Git, place: TreePlace, findCommits: (tree: TreeGit) => Promise<LoneCommits>): Promise<Inspection> {
   const tree = treeGit(git, place)
-  const found = await readChanges(tree)
-  const [headRef, commits, hidden] = [await headRefOf(tree), await findCommits(tree, found.head === null ? [] : [found.head]), await findHidden(tree, found)]
+  const headRef = await headRefOf(tree)
+  const countLater = headRef === null || !hasRemotes(tree) ? Promise.resolve(0) : countUnpushed(tree)
+  const [found, commits, unpushed] = await Promise.all([readChanges(tree), findCommits(tree), countLater])
+  const hidden = await findHidden(tree, found)
   const nested: Inspection['nested'][number][] = []
-  for (const one of findNested(tree, found))
-    nested.push({ ...one, inspection: await inspect(git, one.place, (inner, head) => nestedCommits(inner, head, one)) })
+  for (const one of findNested(tree, found)) nested.push({ ...one, inspection: await inspect(git, one.place, (inner) => nestedCommits(inner, one)) })
   const operation = operationIn(place.adminDir)
-  const unpushed = headRef === null || found.head === null || !hasRemotes(tree) ? 0 : await countUnpushed(tree)
   return { tree, found, headRef, operation, commits, hidden, nested, unpushed, holds: inWords({ found, operation, commits, hidden, nested }) }
 }
 
 /** Of a repository that dies with the tree everything counts that no remote has. */
-async function nestedCommits(tree: TreeGit, head: readonly string[], { outlives, kind }: NestedRepository): Promise<LoneCommits> {
-  if (outlives) return findLoneCommits(tree, { from: head })
+async function nestedCommits(tree: TreeGit, { outlives, kind }: NestedRepository): Promise<LoneCommits> {
+  if (outlives) return findLoneCommits(tree)
   const stashed = namesIn(stashLog(tree.commonDir))
   return findLoneCommits(tree, {
-    from: [...head, ...stashed, ...(await listRefs(tree, ownBranches)).map(({ sha }) => sha)],
+    from: [...stashed, ...(await listRefs(tree, ownBranches)).map(({ sha }) => sha)],
     kept: kind === 'submodule' ? ['--remotes'] : [],
   })
 }
@@ -80,8 +80,9 @@ function hasRemotes({ commonDir }: TreeGit): boolean {
 }
 
 async function countUnpushed(tree: TreeGit): Promise<number> {
-  const { stdout } = await tree.require('counting what is not pushed', ['rev-list', '--count', 'HEAD', '--not', '--remotes'], { reads: true })
-  return Number(stdout.trim())
+  const { exitCode, stdout } = await tree.run(['rev-list', '--count', 'HEAD', '--not', '--remotes'], { reads: true })
+  // Before the first commit there is nothing to push.
+  return exitCode === 0 ? Number(stdout.trim()) : 0
 }
 
 async function findHidden(tree: TreeGit, { entries }: TreeChanges): Promise<ByteText[]> {

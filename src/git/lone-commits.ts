@@ -1,4 +1,5 @@
-import { toBytes } from './byte-text.ts'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { headLog, namesIn, operationState } from './kept-state.ts'
 import type { TreeGit } from './tree-place.ts'
 
@@ -15,8 +16,8 @@ const lasting = ['--branches', '--tags', '--remotes', '--glob=refs/stas[h]']
 const listTimeoutMs = 5 * 60_000
 
 /**
- * Finds them from the reflog of HEAD, from what an operation left, and from the refs that belong to this tree alone. `from`: where else to
- * look, HEAD among it. `known`: commits that somebody else has. `kept`: what outlives it, as options of rev-list.
+ * Finds them from HEAD and its reflog, from what an operation left, and from the refs that belong to this tree alone. `from`: where else to
+ * look. `known`: commits that somebody else has. `kept`: what outlives it, as options of rev-list.
  */
 export async function findLoneCommits(
   tree: TreeGit,
@@ -24,19 +25,12 @@ export async function findLoneCommits(
 ): Promise<LoneCommits> {
   const refs = (await listOwnRefs(tree)).map(({ sha }) => sha)
   const { adminDir } = tree.place
-  const named = new Set([...namesIn([...headLog(adminDir), ...operationState(adminDir)]), ...refs, ...from])
-  const roots = await onlyCommits(tree, [...named])
-  if (roots.length === 0) return { count: 0, tips: [] }
-  const others = (await onlyCommits(tree, known)).map((sha) => `^${sha}`)
-  const listed = await tree.require(
-    'looking for commits on no branch',
-    ['rev-list', '--parents', '--stdin', ...others, ...(kept.length > 0 ? ['--not', ...kept] : [])],
-    {
-      reads: true,
-      stdin: `${roots.join('\n')}\n`,
-      timeoutMs: listTimeoutMs,
-    },
-  )
+  const named = new Set([...namesIn([...headLog(adminDir), ...operationState(adminDir)]), ...refs, ...from, ...(await detachedHead(tree))])
+  if (named.size === 0) return { count: 0, tips: [] }
+  // What a reflog names may have been thrown away long ago, and what an operation left may name a tree: both are passed over.
+  const args = ['rev-list', '--ignore-missing', '--parents', '--stdin', ...known.map((sha) => `^${sha}`), ...(kept.length > 0 ? ['--not', ...kept] : [])]
+  const stdin = `${[...named].join('\n')}\n`
+  const listed = await tree.require('looking for commits on no branch', args, { reads: true, stdin, timeoutMs: listTimeoutMs })
   const commits = listed.stdout.split('\n').filter(Boolean)
   const parents = new Set(commits.flatMap((line) => line.split(' ').slice(1)))
   return { count: commits.length, tips: commits.map((line) => line.split(' ')[0] as string).filter((sha) => !parents.has(sha)) }
@@ -49,7 +43,15 @@ export interface OwnRef {
 
 /** The refs that belong to one tree and die with it (git-worktree(1)). */
 export async function listOwnRefs(tree: TreeGit): Promise<OwnRef[]> {
+  const { place, commonDir } = tree
+  // They are never packed in a worktree that is not the main one, so that its folder shows whether there are any.
+  const isPlain = commonDir !== place.adminDir && !existsSync(join(place.adminDir, 'reftable'))
+  if (isPlain && !holdsFiles(join(place.adminDir, 'refs'))) return []
   return listRefs(tree, ['refs/worktree', 'refs/bisect', 'refs/rewritten'])
+}
+
+function holdsFiles(folder: string): boolean {
+  return existsSync(folder) && readdirSync(folder, { withFileTypes: true, recursive: true }).some((entry) => !entry.isDirectory())
 }
 
 export async function listRefs(tree: TreeGit, patterns: readonly string[]): Promise<OwnRef[]> {
@@ -60,10 +62,11 @@ export async function listRefs(tree: TreeGit, patterns: readonly string[]): Prom
     .map((line) => ({ name: line.slice(0, line.lastIndexOf(' ')), sha: line.slice(line.lastIndexOf(' ') + 1) }))
 }
 
-/** Of these names those that are commits here, tags followed. What a reflog names may have been thrown away long ago. */
-export async function onlyCommits(tree: TreeGit, names: readonly string[]): Promise<string[]> {
-  if (names.length === 0) return []
-  const stdin = toBytes(names.map((name) => `${name}^{commit}\n`).join(''))
-  const { stdout } = await tree.require('looking for commits', ['cat-file', '--batch-check=%(objectname) %(objecttype)'], { reads: true, stdin })
-  return [...new Set(stdout.split('\n').flatMap((line) => /^([0-9a-f]{40,64}) commit$/.exec(line)?.[1] ?? []))]
+/** Where HEAD names a branch, that keeps its commit, or is looked at itself. */
+async function detachedHead(tree: TreeGit): Promise<string[]> {
+  const text = readFileSync(join(tree.place.adminDir, 'HEAD'), 'utf8').trim()
+  if (/^[0-9a-f]{40,64}$/.test(text)) return /^0+$/.test(text) ? [] : [text]
+  if (text !== 'ref: refs/heads/.invalid' && text.startsWith('ref: refs/heads/')) return []
+  const found = await tree.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], { reads: true })
+  return found.exitCode === 0 ? [found.stdout.trim()] : []
 }

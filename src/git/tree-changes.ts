@@ -25,26 +25,37 @@ export interface IndexEntry {
 export interface TreeChanges {
   readonly head: string | null
   readonly changes: readonly TreeChange[]
+  /** Of its index what is out of the ordinary: conflicts, submodules, and what git was told not to look at. */
   readonly entries: readonly IndexEntry[]
 }
 
 const statusTimeoutMs = 5 * 60_000
 
 /**
- * What differs in a tree, and its whole index. Only reads. Rejects wherever it is not certain that all was seen: what is not known must
+ * What differs in a tree. Only reads. Rejects wherever it is not certain that all was seen: what is not known must
  * not look like what is clean.
  */
 export async function readChanges(tree: TreeGit): Promise<TreeChanges> {
+  const [entries, found] = await Promise.all([readIndex(tree), tree.isThere ? readTree(tree) : stagedAlone(tree)])
+  return { ...found, entries }
+}
+
+async function readIndex(tree: TreeGit): Promise<IndexEntry[]> {
   const listed = await tree.require('reading the index', ['ls-files', '-z', '--stage', '-v'], { reads: true, config: ownSettings, timeoutMs: statusTimeoutMs })
-  const entries = nulParts(listed.bytes).map(toIndexEntry)
-  const broken = entries.find(({ oid, hidden }) => /^0+$/.test(oid) && hidden === null)
-  if (broken || /error|corrupt|fatal/.test(listed.stderr)) throw failure('git_failed', { what: 'reading the index', git: listed.answer })
-  if (!tree.isThere) return { ...(await stagedAlone(tree)), entries }
+  const parts = nulParts(listed.bytes)
+  // An index that was cut off names nothing in place of objects.
+  if (parts.some((part) => part.startsWith(' 0000000000', 8)) || /error|corrupt|fatal/.test(listed.stderr)) {
+    throw failure('git_failed', { what: 'reading the index', git: listed.answer })
+  }
+  return parts.filter((part) => !/^H 1(?:00|20)/.test(part)).map(toIndexEntry)
+}
+
+async function readTree(tree: TreeGit): Promise<{ head: string | null; changes: TreeChange[] }> {
   const args = [...['status', '--porcelain=v2', '-z', '--branch', '--untracked-files=all', '--no-renames', '--no-ahead-behind', '--ignore-submodules=dirty']]
   const status = await tree.require('looking at the changes', args, { reads: true, config: ownSettings, timeoutMs: statusTimeoutMs })
   // git goes on without a folder that it may not read, and says so here alone.
   if (/could not open|unable to|cannot|error:|fatal:/i.test(status.stderr)) throw failure('git_failed', { what: 'looking at the changes', git: status.answer })
-  return { ...parseChanges(status.bytes), entries }
+  return parseChanges(status.bytes)
 }
 
 // Shortcuts that trust what somebody wrote into the repository are not taken.

@@ -150,8 +150,9 @@ function verifyGone({ repository }: Releasing, { path, id }: WorkspaceRecord, ow
 
 async function forget({ context, repository, key }: Releasing, { id, path }: WorkspaceRecord): Promise<void> {
   await freePorts(context, id)
-  removeRecord(repository.commonDir, key)
   removeEmptyParent(path)
+  // The very last: as long as it is there, whoever releases again goes on from here.
+  removeRecord(repository.commonDir, key)
 }
 
 /** Nothing was removed, so the workspace is what it was; otherwise whoever comes next goes on from here. */
