@@ -55,8 +55,12 @@ export async function beginTree(context: WorkspaceContext, wanted: Wanted, asked
   writeRecord(commonDir, key, begun.record)
   try {
     if (asked.cut === 'now' && branch !== null) {
-      await createRef(repository, branchRef(branch), asked.sha)
+      // One that was ended, or canceled, may have made it all the same.
       begun = { ...begun, ownsBranch: true }
+      await createRef(repository, branchRef(branch), asked.sha).catch((error: unknown) => {
+        if (hasReason(error, 'branch_moved') || hasReason(error, 'branch_name_conflict')) begun = { ...begun, ownsBranch: false }
+        throw error
+      })
     }
     call.onProgress?.(`checking out ${path}`)
     const overlay = await makeTree(context, wanted, begun, report, call)

@@ -199,6 +199,14 @@ it('what fails on the way leaves no branch, no tree and no record', async () => 
     await expect(openWorkspace(context, { repo, branch: 'work' }), step).rejects.toThrow('broken')
     expectNothing(world, repo, refs)
   }
+  // git was ended after it had made the branch.
+  const late = watched(world.git, async (call) => {
+    if (call.args[0] !== 'update-ref' || call.args.includes('-d')) return
+    await world.git.run(call)
+    throw new Error('broken')
+  })
+  await expect(openWorkspace(world.context({ git: late }), { repo, branch: 'work' })).rejects.toThrow('broken')
+  expectNothing(world, repo, refs)
   // The disk is full in the middle of the checkout.
   const full = watched(world.git, async ({ args }) => {
     if (args[0] !== 'worktree' || args[1] !== 'add') return
