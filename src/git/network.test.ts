@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type GitWorld, openGitWorld } from '../../test/support/git-world.ts'
 import { identify } from '../process/identity.ts'
-import { resolveBase } from './base.ts'
 import { createGit } from './git.ts'
 import { networkOf, parseScoped } from './network.ts'
 import { type GitRepository, openRepository } from './open.ts'
+import { resolveBase } from './resolve-base.ts'
 
 async function listen(server: Server): Promise<{ readonly port: number } & AsyncDisposable> {
   const sockets = new Set<Socket>()

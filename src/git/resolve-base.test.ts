@@ -3,9 +3,9 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type GitWorld, openGitWorld } from '../../test/support/git-world.ts'
-import { type BaseRequest, resolveBase, sweepFetchRefs } from './base.ts'
 import { createGit } from './git.ts'
 import { type GitRepository, openRepository } from './open.ts'
+import { type BaseRequest, resolveBase, sweepFetchRefs } from './resolve-base.ts'
 
 interface Published {
   readonly repo: GitRepository
