@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { type GitWorld, openGitWorld } from '../../test/support/git-world.ts'
 import { makeWorkspace } from '../../test/support/made-workspace.ts'
 import type { WorkspaceContext } from './context.ts'
+import { readEvents } from './events.ts'
 import { collectWorkspaces } from './gc.ts'
 import { reservePorts } from './ports.ts'
 import { readRecord, writeRecord } from './records.ts'
@@ -67,6 +68,7 @@ it('what was not used for long and loses nothing is released, and all else is ke
   })
   expect(existsSync(made.idle.path)).toBe(false)
   expect(readRecord(made.idle.commonDir, made.idle.key)).toBeUndefined()
+  expect(readEvents(made.idle.commonDir, made.idle.key).map(({ name }) => name)).toEqual(expect.arrayContaining(['released', 'gc']))
   for (const name of ['dirty', 'untracked', 'detached', 'running', 'locked'] as const) expect(existsSync(join(made[name].path, 'f')), name).toBe(true)
   expect(world.sh(repository, 'branch', '--list', 'idle', 'ahead', '--format=%(refname:short)').split('\n')).toEqual(['ahead', 'idle'])
 })

@@ -7,6 +7,7 @@ import { inspectTree } from '../git/inspect.ts'
 import { findRepository } from '../git/repository.ts'
 import { atOnce, within } from './at-once.ts'
 import type { WorkspaceContext } from './context.ts'
+import { tell } from './events.ts'
 import { repositoryFiles } from './layout.ts'
 import { listRecords } from './records.ts'
 import { releaseWorkspace } from './release.ts'
@@ -48,7 +49,7 @@ export async function collectWorkspaces(context: WorkspaceContext, request: Coll
   const plan = await atOnce(looksAtOnce, all, async (candidate) => ({ ...candidate, ...(await judge(context, candidate)) }))
   const released: CollectedWorkspaces['released'][number][] = []
   const kept: CollectedWorkspaces['kept'][number][] = []
-  for (const { commonDir, record, idle, keep } of plan) {
+  for (const { commonDir, key, record, idle, keep } of plan) {
     const { id } = record
     if (keep !== undefined) kept.push({ id, why: keep })
     else if (dryRun) released.push({ id, why: idle, rescue: null })
@@ -57,6 +58,7 @@ export async function collectWorkspaces(context: WorkspaceContext, request: Coll
         // Whatever came into it since the look is refused, and not rescued: that takes somebody who asks for it.
         const { rescue } = await releaseWorkspace(context, { workspace: id, repo: commonDir, mode: 'refuse' }, { signal: request.signal })
         released.push({ id, why: idle, rescue })
+        tell(commonDir, key, { at: context.now().toISOString(), workspace: id, name: 'gc', durationMs: null, facts: { why: idle } })
       } catch (error) {
         kept.push({ id, why: messageOf(error) })
       }
