@@ -138,6 +138,16 @@ it('a folder that lost its link is in no repository, and the one above it is not
   expect([result.exitCode, result.stderr]).toEqual([128, expect.stringContaining('not a git repository')])
 })
 
+it('files of a tree that look like a repository are none', async () => {
+  await using world = openGitWorld()
+  const folder = world.repository('a')
+  const tree = world.path('tree')
+  world.sh(world.folder, 'clone', '--quiet', '--bare', folder, tree)
+  expect((await world.git.run({ args: ['rev-parse', '--git-dir'], cwd: tree })).exitCode).toBe(0)
+  const result = await inTree(world.git, tree).run(['rev-parse', '--git-dir'], { config: ['a.b=c'] })
+  expect([result.exitCode, result.stderr]).toEqual([128, expect.stringContaining('cannot use bare repository')])
+})
+
 it('variables of git in the environment of Holdfast change nothing', async () => {
   await using world = openGitWorld()
   const folder = world.repository('a')

@@ -72,13 +72,18 @@ async function trusting(git: Git, trusted: readonly string[], { root }: Reposito
  * folder. With `adminDir` its repository is not looked for: that folder is its own state, whatever its `.git` says.
  */
 export function inTree(git: Git, path: string, adminDir?: string): GitPlace {
-  return placeOf(git, { cwd: path, gitDir: adminDir, workTree: path, ceiling: dirname(path) })
+  // A tree whose files look like a repository is none.
+  const config = ['safe.bareRepository=explicit']
+  return placeOf(git, { cwd: path, gitDir: adminDir, workTree: path, ceiling: dirname(path), config })
 }
 
-function placeOf(git: Git, place: Pick<GitCall, 'cwd' | 'gitDir' | 'workTree' | 'ceiling'>): GitPlace {
+function placeOf(git: Git, place: Pick<GitCall, 'cwd' | 'gitDir' | 'workTree' | 'ceiling' | 'config'>): GitPlace {
+  const callOf = (args: readonly string[], options?: GitCallOptions): GitCall => {
+    return { ...place, ...options, config: [...(place.config ?? []), ...(options?.config ?? [])], args }
+  }
   return {
-    run: (args, options) => git.run({ ...place, ...options, args }),
-    require: (what, args, options) => git.require(what, { ...place, ...options, args }),
+    run: (args, options) => git.run(callOf(args, options)),
+    require: (what, args, options) => git.require(what, callOf(args, options)),
   }
 }
 
