@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { HoldfastError, hasReason, messageOf } from '../core/errors.ts'
 import type { GitResult } from './git.ts'
 import { type GitPlace, type GitRepository, inTree } from './open.ts'
 
@@ -82,7 +83,10 @@ async function below(repository: GitRepository, options: CheckoutSubmodules, { f
     const path = join(folder, submodule.path)
     options.onProgress?.(`submodule ${path}`)
     const kept = join(modules, submodule.name)
-    const outcome = await checkoutOne(repository, tree, { submodule, path, kept, options })
+    const outcome = await checkoutOne(repository, tree, { submodule, path, kept, options }).catch((error: unknown): SubmoduleOutcome => {
+      if (hasReason(error, 'canceled_before_start') || !isOurs(error)) throw error
+      return { path, failed: messageOf(error), isAbsent: false, from: 'here' }
+    })
     outcomes.push(outcome)
     if (outcome.failed === null && depth < maxDepth) {
       outcomes.push(...(await below(repository, options, { folder: path, modules: join(kept, 'modules'), depth: depth + 1 })))
@@ -119,6 +123,8 @@ async function checkoutOne(repository: GitRepository, tree: GitPlace, { submodul
 }
 
 const saidBy = ({ stderr, exitCode }: GitResult): string => stderr.trim().replaceAll(/\s*\n\s*/g, '; ') || `git ended with exit code ${exitCode}`
+
+const isOurs = (error: unknown): boolean => error instanceof HoldfastError
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 

@@ -15,6 +15,7 @@ import {
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { type GitWorld, openGitWorld } from '../../test/support/git-world.ts'
+import { failure } from '../core/errors.ts'
 import { type CarryOver, carryOver } from './carry-over.ts'
 import { isNamedIn, isSecretFile } from './secret-files.ts'
 
@@ -202,6 +203,15 @@ it('a cancellation removes what was copied, and what was there stays', async () 
     ['cache/own'],
     ['own'],
   ])
+})
+
+it('a git that fails is told, and no reason to go without the tree', async () => {
+  await using world = openGitWorld()
+  const places = checkout(world, { 'cache/a': 'a\n' }, 'cache/\n')
+  const context = world.context()
+  const failing: typeof context.git = { run: context.git.run, require: async (what) => Promise.reject(failure('git_timeout', { what, afterMs: 1 })) }
+  const actions = await carryOver({ ...context, git: failing }, { ...places, entries: [], kind: 'branch' })
+  expect(actions).toEqual([{ name: 'carried-over', status: 'failed', detail: expect.stringContaining('was ended after 1 ms') }])
 })
 
 it('of a repository without a checkout nothing can be carried over, which is said where something was named', async () => {

@@ -1,6 +1,6 @@
-import { errnoOf, HoldfastError } from '../core/errors.ts'
+import { errnoOf, hasReason, messageOf } from '../core/errors.ts'
 import type { WorkspaceAction, WorkspaceKind } from '../core/workspace.ts'
-import { listCarried, shownPaths, topsOf } from './carry-list.ts'
+import { type CarryList, listCarried, shownPaths, topsOf } from './carry-list.ts'
 import type { WorkspaceContext } from './context.ts'
 import { type Copied, copyFiles } from './copy-files.ts'
 
@@ -29,23 +29,24 @@ export async function carryOver(context: WorkspaceContext, request: CarryOver): 
     if (entries.length === 0) return []
     return [{ name, status: 'skipped', detail: `${shownPaths(entries)}: there is no checkout to carry it over from` }]
   }
-  const { files, left } = await listCarried({ git: context.git, source, path, entries, kind, never: [context.root, path], signal })
-  const actions = told(left)
-  if (files.length === 0) return actions
-  onProgress?.(`carrying over ${files.length} files`)
+  let list: CarryList
   let copied: Copied
   try {
+    list = await listCarried({ git: context.git, source, path, entries, kind, never: [context.root, path], signal })
+    const { files } = list
+    if (files.length === 0) return told(list.left)
+    onProgress?.(`carrying over ${files.length} files`)
     copied = await copyFiles({ source, target: path, files, signal, onCopied: (count) => onProgress?.(`carried over ${count} of ${files.length} files`) })
   } catch (error) {
-    const errno = errnoOf(error)
-    if (errno === undefined || error instanceof HoldfastError) throw error
-    return [{ name, status: 'failed', detail: `nothing was carried over: ${errno}` }, ...actions]
+    // A fault of ours and a wish that nobody can fulfil are told as such. All else is no reason to go without the tree.
+    if (hasReason(error, 'invalid') || hasReason(error, 'canceled_before_start') || errnoOf(error) === undefined) throw error
+    return [{ name, status: 'failed', detail: `nothing was carried over: ${messageOf(error)}` }]
   }
-  const tops = shownPaths(topsOf(files.map((file) => file.path)))
+  const tops = shownPaths(topsOf(list.files.map((file) => file.path)))
   const amount = copied.files > 0 ? [`${counted(copied.files)}, ${copied.bytes} bytes, by ${copied.how}`] : []
   const same = copied.same > 0 ? [`${counted(copied.same)} there already, the same`] : []
   const detail = [...amount, ...same].join('; ')
-  return [...(detail === '' ? [] : [{ name, status: 'done', detail: `${tops} (${detail})` } as const]), ...told(copied.left), ...actions]
+  return [...(detail === '' ? [] : [{ name, status: 'done', detail: `${tops} (${detail})` } as const]), ...told(copied.left), ...told(list.left)]
 }
 
 const counted = (files: number): string => `${files} file${files === 1 ? '' : 's'}`

@@ -249,6 +249,23 @@ describe('submodules', () => {
     expect(actions).toEqual([{ name: 'submodules', status: 'failed', detail: expect.stringMatching(/vendor\/lib is empty: .*did not contain/) }])
   })
 
+  it('one that takes too long is told, and the others are checked out', async () => {
+    await using world = openGitWorld()
+    const { app, inner } = nested(world)
+    world.sh(app, 'submodule', '--quiet', 'add', inner, 'other')
+    world.commit(app, {}, 'with another')
+    const base = world.context()
+    const git: typeof base.git = {
+      run: (call) => base.git.run(call.args.includes('submodule') && call.args.at(-1) === 'vendor/lib' ? { ...call, timeoutMs: 1 } : call),
+      require: (what, call) => base.git.require(what, call),
+    }
+    const { actions } = await makeTree(world, app, {}, { ...base, git })
+    expect(actions).toEqual([
+      { name: 'submodules', status: 'done', detail: 'checked out: other' },
+      { name: 'submodules', status: 'failed', detail: expect.stringMatching(/^vendor\/lib is empty: .* was ended after 1 ms$/) },
+    ])
+  })
+
   it('what is not here is fetched where that is wanted', async () => {
     await using world = openGitWorld()
     const { app } = nested(world)
