@@ -1,9 +1,9 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { delimiter } from 'node:path'
+import { delimiter, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openWorld } from '../../test/support/world.ts'
 import { composeEnvironment } from './environment.ts'
-import { makePrivateFolders, removePrivateFolders, sandboxEnvironment } from './sandbox-environment.ts'
+import { findPrivateFolder, makePrivateFolders, sandboxEnvironment } from './sandbox-environment.ts'
 
 const id = '0123456789'
 const own = {
@@ -49,7 +49,7 @@ describe('the environment of a sandbox', () => {
     expect(sandboxEnvironment({ own, declared: ['CI'], asked: ['CI'], folders })).toMatchObject({ CI: '1' })
   })
 
-  it('has folders of this user alone, which stay as they are when they are asked for again and go with the sandbox', async () => {
+  it('has folders of this user alone, which stay as they are when they are asked for again and are found by its id', async () => {
     await using world = openWorld()
     const root = world.path('trees')
     const folders = makePrivateFolders(root, id, own.PATH)
@@ -57,9 +57,8 @@ describe('the environment of a sandbox', () => {
     expect(makePrivateFolders(root, id, own.PATH)).toEqual(folders)
     expect(readFileSync(`${folders.home}/kept`, 'utf8')).toBe('x')
     for (const folder of Object.values(folders)) expect(statSync(folder).mode & 0o777).toBe(0o700)
-    removePrivateFolders(root, id)
-    expect(() => statSync(folders.home)).toThrow('ENOENT')
-    removePrivateFolders(root, '../trees')
-    expect(statSync(root).isDirectory()).toBe(true)
+    expect(findPrivateFolder(root, id)).toBe(dirname(folders.home))
+    expect(findPrivateFolder(root, '../trees')).toBeUndefined()
+    expect(findPrivateFolder(root, '9876543210')).toBeUndefined()
   })
 })

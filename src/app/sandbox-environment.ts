@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { failure } from '../core/errors.ts'
 
@@ -49,9 +49,10 @@ export function makePrivateFolders(root: string, id: string, path: string | unde
   return folders
 }
 
-/** With what its commands left in them. Nothing of the repository is in there. */
-export function removePrivateFolders(root: string, id: string): void {
-  if (/^[0-9a-f]{10}$/.test(id)) rmSync(folderOf(root, id), { recursive: true, force: true })
+/** The folder that holds all of them, with what commands left in there; undefined where there is none. Nothing of the repository is in it. */
+export function findPrivateFolder(root: string, id: string): string | undefined {
+  const folder = folderOf(root, id)
+  return /^[0-9a-f]{10}$/.test(id) && existsSync(folder) ? folder : undefined
 }
 
 const sshOptions = ['-F', '/dev/null', '-oIdentitiesOnly=yes', '-oIdentityFile=/dev/null', '-oIdentityAgent=none', '-oBatchMode=yes'] as const

@@ -17,12 +17,14 @@ import { withRepositoryLock } from '../workspaces/repository-lock.ts'
 import { dropRescue, exportRescue, listRescues, restoreRescue, showRescue } from '../workspaces/rescues.ts'
 import { rerunSetup } from '../workspaces/setup.ts'
 import { showWorkspace } from '../workspaces/show.ts'
+import { emptyTrashLater, moveToTrash } from '../workspaces/trash.ts'
 import type { App, WorkspaceCall } from './api.ts'
 import type { AppContext } from './context.ts'
 import { newRunId } from './run-id.ts'
 import type { RunWorkspace } from './run-workspace.ts'
-import { removePrivateFolders } from './sandbox-environment.ts'
+import { findPrivateFolder } from './sandbox-environment.ts'
 import { createWorkspaceCommands, type RunUseCases } from './workspace-commands.ts'
+import { masked } from './workspace-masking.ts'
 
 /** What the app does with workspaces; loaded when it is asked for one. */
 export interface WorkspaceUseCases
@@ -69,6 +71,15 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     return { ...opened, git, ownEnv, root: context.workspaces.root(), base, settings, machine, commands, now, newName: newRunId }
   }
 
+  const shown = <T>(result: T): T => masked(result, context.masking.general.mask)
+
+  /** The homes of workspaces that are gone. They may hold much, so that they are deleted later, like trees. */
+  function discardHomes(room: WorkspaceContext, ids: readonly string[]): void {
+    const homes = ids.flatMap((id) => findPrivateFolder(room.root, id) ?? [])
+    for (const home of homes) moveToTrash(room, home, 'home')
+    if (homes.length > 0) emptyTrashLater(room)
+  }
+
   return {
     contextFor,
     async ensureMounted({ commonDir, record: { overlay, path } }) {
@@ -78,34 +89,42 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     },
     close: () => commands.close(),
     async openWorkspace(input, call = {}) {
-      return openWorkspace(await contextFor(input.repo), input, callOf(call))
+      return shown(await openWorkspace(await contextFor(input.repo), input, callOf(call)))
     },
     async releaseWorkspace(input, call = {}) {
-      const released = await releaseWorkspace(await contextFor(input.repo), input, callOf(call))
-      if (released.released) removePrivateFolders(context.workspaces.root(), released.id)
-      return released
+      const room = await contextFor(input.repo)
+      const released = await releaseWorkspace(room, input, callOf(call))
+      if (released.released) discardHomes(room, [released.id])
+      return shown(released)
     },
     async listWorkspaces(input) {
-      return listWorkspaces(await contextFor(input.repo), input)
+      return shown(await listWorkspaces(await contextFor(input.repo), input))
     },
     async workspaceStatus({ workspace, repo }) {
       const room = await contextFor(repo)
-      return summaryOf(room, await findWorkspace(room, workspace, repo), { status: true, bytes: true })
+      return shown(await summaryOf(room, await findWorkspace(room, workspace, repo), { status: true, bytes: true }))
     },
     async diffWorkspace(input) {
       return diffWorkspace(await contextFor(input.repo), input)
     },
     async setupWorkspace(input, call = {}) {
-      return rerunSetup(await contextFor(input.repo), input, callOf(call))
+      return shown(await rerunSetup(await contextFor(input.repo), input, callOf(call)))
     },
     async collectWorkspaces(input, call = {}) {
-      return collectWorkspaces(await contextFor(input.repo), { ...input, signal: call.signal })
+      const room = await contextFor(input.repo)
+      const collected = await collectWorkspaces(room, { ...input, signal: call.signal })
+      if (!collected.dryRun)
+        discardHomes(
+          room,
+          collected.released.map(({ id }) => id),
+        )
+      return shown(collected)
     },
     async deleteBranch(input) {
       return deleteWorkspaceBranch(await contextFor(input.repo), input)
     },
     async showWorkspace({ workspace, repo }) {
-      return showWorkspace(await contextFor(repo), workspace, repo)
+      return shown(await showWorkspace(await contextFor(repo), workspace, repo))
     },
     async listRescues({ repo, workspace }) {
       const rescues = await listRescues(await contextFor(repo), { repo })
@@ -117,14 +136,15 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     async restoreRescue(input, call = {}) {
       const room = await contextFor(input.repo)
       try {
-        return await restoreRescue(room, input, callOf(call))
+        return shown(await restoreRescue(room, input, callOf(call)))
       } catch (error) {
         if (input.workspace !== undefined || !hasReason(error, 'workspace_not_found')) throw error
-        // It was released: then its branch gets a tree again.
-        const { branch } = await showRescue(room, input)
+        // It was released: then its branch gets a tree again, in the repository that was named, or where Holdfast works.
+        const repo = input.repo ?? context.base
+        const { branch } = await showRescue(room, { rescue: input.rescue, repo }).catch(() => ({ branch: null }))
         if (branch === null) throw error
-        await openWorkspace(room, { repo: input.repo, branch }, callOf(call))
-        return restoreRescue(room, { ...input, workspace: branch }, callOf(call))
+        await openWorkspace(room, { repo, branch }, callOf(call))
+        return shown(await restoreRescue(room, { ...input, repo, workspace: branch }, callOf(call)))
       }
     },
     async exportRescue(input) {

@@ -17,7 +17,7 @@ export function presentRuns(result: RunsResult, at: At): string {
     endingOf(run),
     run.durationMs === null ? '-' : formatDuration(run.durationMs),
     agoOf(Date.parse(run.startedAt), at.nowMs),
-    `${run.pinned ? '(pinned) ' : ''}${run.command}${run.purpose === null ? '' : `  # ${run.purpose}`}`,
+    `${run.pinned ? '(pinned) ' : ''}${run.workspace === null ? '' : `(in ${run.branch ?? run.workspace}) `}${run.command}${run.purpose === null ? '' : `  # ${run.purpose}`}`,
   ])
   const shown = table([['RUN', 'ENDED', 'TOOK', 'STARTED', 'COMMAND'], ...rows], at.columns)
   return result.total > result.runs.length ? `${shown}\n(${formatCount(result.runs.length)} of ${formatCount(result.total)} runs)` : shown

@@ -91,7 +91,8 @@ function runsText({ runs, total, warnings }: RunsResult): string {
   const lines = runs.map((run) => {
     const took = run.durationMs === null ? '' : `, ${formatDuration(run.durationMs)}`
     const purpose = run.purpose === null ? '' : ` (${oneLine(run.purpose)})`
-    return clampLine(`${run.id} ${endOf(run)}${took}: ${oneLine(run.command)}${purpose}`, longestLine)
+    const tree = run.workspace === null ? '' : `, in workspace ${run.workspace}${run.branch === null ? '' : ` (${oneLine(run.branch)})`}`
+    return clampLine(`${run.id} ${endOf(run)}${took}${tree}: ${oneLine(run.command)}${purpose}`, longestLine)
   })
   const count = `${plural(runs.length, 'run')} shown of ${total}`
   return [...lines, count, ...warned({ warnings })].join('\n')
