@@ -7,7 +7,6 @@ import { createApp } from './app/app.ts'
 import type { AppBasis, AppEquipment, Place, WorkspaceBasis } from './app/context.ts'
 import { describeHome, type Home, type HomePlace } from './app/home.ts'
 import { openRecords, type Records } from './app/records.ts'
-import { newRunId } from './app/run-id.ts'
 import type { Processes } from './app/run-index.ts'
 import type { AppSettings } from './app/settings.ts'
 import { type LoadedConfig, loadConfig, personConfigPath } from './config/load.ts'
@@ -154,11 +153,12 @@ function workspaceBasis({ place, config, env, root }: WorkspacePlaces): Workspac
       return top === root ? config.settings.workspaces : (await readConfig(top, env)).settings.workspaces
     },
     async openTools() {
-      const [{ openHostSession }, { createProgramRunner }, { lockFile }, { startInBackground }] = await Promise.all([
+      const [{ openHostSession }, { createProgramRunner }, { lockFile }, { startInBackground }, { newRunId }] = await Promise.all([
         import('./backends/host/session.ts'),
         import('./engine/collect.ts'),
         import('./stores/sqlite/lock.ts'),
         import('./process/background.ts'),
+        import('./app/run-id.ts'),
       ])
       const session = openHostSession(root, { pipes: false })
       const background = (argv: readonly [string, ...string[]]): void => startInBackground(argv, env.PATH ?? '')

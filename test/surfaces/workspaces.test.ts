@@ -3,8 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { safeParse } from 'valibot'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { toHoldfastError } from '../../src/core/errors.ts'
+import { listedSchema, openedSchema, releasedSchema } from '../../src/operations/workspace-results.ts'
 import { openPlace, type Place, program } from '../cases/place.ts'
 
 /** One operation of the story. A value of the form `<name>` in an input stands for what an earlier step gave. */
@@ -250,6 +252,13 @@ describe('one story of workspaces', () => {
     expect(raw.gc).toMatchObject({ dryRun: true })
     expect(raw['sandbox released']).toMatchObject({ released: true })
     expect(main).toBe('')
+  })
+
+  it('answers as the published schema says', () => {
+    const { raw } = cli
+    for (const name of ['opened', 'opened again', 'a second one', 'a sandbox']) expect(safeParse(openedSchema, raw[name]).issues).toBeUndefined()
+    for (const name of ['released', 'released again']) expect(safeParse(releasedSchema, raw[name]).issues).toBeUndefined()
+    for (const name of ['list', 'list with a look']) expect(safeParse(listedSchema, raw[name]).issues).toBeUndefined()
   })
 
   it('shows no secret of the person to a sandbox', () => {
