@@ -56,6 +56,19 @@ it(`${processes} processes that open different branches at once each get their o
   expect(folders.flatMap((name) => readdirSync(world.path('workspaces', name)))).toHaveLength(all.length)
 }, 120_000)
 
+it('processes that open and release the same workspace at once never fail, and lose nothing', async () => {
+  await using world = openGitWorld()
+  const repo = world.repository('repo')
+  const own = { repo, branch: 'work', base: 'main' }
+  const steps = [[{ open: own }], [{ release: { repo, workspace: 'work' } }], [{ open: own }]]
+  const acted = await Promise.all(Array.from({ length: 4 }, () => runActor(actor, world, steps)))
+  const failed = acted.flatMap(({ answers }) => answers.filter((answer) => (answer as { error?: string }).error !== undefined))
+  expect(failed).toEqual([])
+  const opened = await openWorkspace(world.context(), own)
+  expect(listTrees(join(repo, '.git')).map(({ path }) => path)).toEqual([repo, opened.path])
+  expect(world.sh(opened.path, 'status', '--porcelain')).toBe('')
+}, 120_000)
+
 it('many calls of one process at once agree, too, also on a tree that has to be mended', async () => {
   await using world = openGitWorld()
   const repo = world.repository('repo')
