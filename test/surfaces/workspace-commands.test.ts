@@ -91,6 +91,36 @@ describe('a command in a workspace', () => {
   })
 })
 
+describe('a release and commands that begin at the same time', () => {
+  inPlace('never meet: a command runs to its end in a whole tree, or is refused', async (place) => {
+    repository(place)
+    const other = await place.again()
+    let [ran, refused] = [0, 0]
+    for (let round = 0; round < 6; round += 1) {
+      const { id, path } = await place.holdfast.openWorkspace({ branch: 'work' })
+      const script = 'sleep 0.1; test -e src/a && git status --porcelain >/dev/null && pwd'
+      const execs = [place.holdfast, other, place.holdfast].map((holdfast) =>
+        holdfast.exec({ workspace: id, script }).then(
+          (run) => {
+            expect([run.outcome, logOf(run)]).toEqual([exited(0), `${path}\n`])
+            ran += 1
+          },
+          (error: { details: { reason: string } }) => {
+            expect(['workspace_unusable', 'workspace_not_found']).toContain(error.details.reason)
+            refused += 1
+          },
+        ),
+      )
+      if (round % 2 === 0) await new Promise((resolve) => setTimeout(resolve, 10 * round))
+      const released = await other.releaseWorkspace({ workspace: id }).catch((error: { details: { reason: string } }) => error.details.reason)
+      await Promise.all(execs)
+      expect([released === 'workspace_busy', existsSync(path)]).toEqual([typeof released === 'string', typeof released === 'string'])
+      if (typeof released === 'string') await other.releaseWorkspace({ workspace: id })
+    }
+    expect(ran + refused).toBe(18)
+  })
+})
+
 describeSupervised('a workspace with commands in the background', () => {
   inPlace('is in use as long as one of any project goes on in it, and stops those for its release', async (place) => {
     repository(place)
