@@ -32,5 +32,6 @@ export function requireNobodyIn(workspace: string, path: string, mayStay: boolea
   const others = occupants.filter(({ isOurs }) => !isOurs)
   const words = others.map(({ pid, name }) => `${name} (process ${pid})`)
   if (words.length > 0 && !mayStay) throw failure('workspace_busy', { workspace, commands: words })
-  return occupants.map(({ pid, name }) => `${name} (process ${pid}) works in ${path}, which is gone now`)
+  // This process has done with it.
+  return occupants.filter(({ pid }) => pid !== process.pid).map(({ pid, name }) => `${name} (process ${pid}) works in ${path}, which is gone now`)
 }
