@@ -249,6 +249,23 @@ it('detached at the tip of its branch it is put back on it, and nothing else cha
   await expectHealthy(place, opened)
 })
 
+it('a branch that moves while its tree is put back on it is left where it moved to, and the tree detached', async () => {
+  await using world = openGitWorld()
+  const place = await openPlace(world)
+  world.sh(place.first.path, 'checkout', '-q', '--detach')
+  const head = world.sh(place.first.path, 'rev-parse', 'HEAD')
+  const moved = world.sh(place.repo, 'commit-tree', '-m', 'moved', '-p', 'work', 'work^{tree}')
+  const require: typeof world.git.require = (what, call) => {
+    if (call.args[0] === 'symbolic-ref') world.sh(place.repo, 'update-ref', 'refs/heads/work', moved)
+    return world.git.require(what, call)
+  }
+  const context = world.context({ git: { ...world.git, require } })
+  await expect(openWorkspace(context, { repo: place.repo, branch: 'work' })).rejects.toMatchObject({ details: { reason: 'detached_unpublished' } })
+  expect([world.sh(place.first.path, 'rev-parse', 'HEAD'), world.sh(place.repo, 'rev-parse', 'work')]).toEqual([head, moved])
+  expect(() => world.sh(place.first.path, 'symbolic-ref', '--quiet', 'HEAD')).toThrow()
+  expect(place.status()).toBe(dirty)
+})
+
 it('detached with a commit that no branch has it is refused, and nothing is touched', async () => {
   await using world = openGitWorld()
   const place = await openPlace(world)
