@@ -3,7 +3,7 @@ import type { HoldfastError } from '../../core/errors.ts'
 import { formatDuration } from '../../core/limits.ts'
 import { isFailing } from '../../core/run.ts'
 import type { Note } from '../../core/store.ts'
-import { clampLine, headBytes, oneLine, plural } from '../../core/text.ts'
+import { clampLine, oneLine, plural } from '../../core/text.ts'
 import type { Rescue } from '../../core/workspace.ts'
 import type { OpenedWorkspace, ReleasedWorkspace, WorkspaceDiff, WorkspaceSummary } from '../../core/workspace-provider.ts'
 
@@ -135,12 +135,9 @@ function summaryText(value: WorkspaceSummary): string {
 
 const runningText = ({ run, command }: WorkspaceSummary['running'][number]): string => `running ${run}: ${clampLine(oneLine(command), longestLine)}`
 
-const maxPatchBytes = 32 * 1024
-
 function diffText({ patch, truncated, files, from }: WorkspaceDiff): string {
   if (files.length === 0) return `nothing differs from ${from.slice(0, 12)}`
-  const shown = headBytes(patch, maxPatchBytes)
-  return truncated || shown.length < patch.length ? `${shown}\n[cut; ${plural(files.length, 'file')} in all]` : shown
+  return truncated ? `${patch.trimEnd()}\n[cut; ${plural(files.length, 'file')} in all: max_bytes gives more]` : patch.trimEnd()
 }
 
 function releasedText({ id, released, rescue, branch, stopped, ...value }: ReleasedWorkspace): string {

@@ -132,6 +132,8 @@ interface ActionTool {
   readonly actions: Readonly<Record<string, Operation>>
   /** What is said of each field that there is to a model, whichever actions take it. */
   readonly fields: Readonly<Record<string, string>>
+  /** Of each action, values of fields that are left out. */
+  readonly defaults?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** Where no action is named. */
   usualAction?(args: Readonly<Record<string, unknown>>): string | undefined
 }
@@ -157,6 +159,8 @@ const actionTools: readonly ActionTool[] = [
       rescues: workspaceRescues,
       restore: workspaceRestore,
     },
+    // A model pays for each line.
+    defaults: { diff: { maxBytes: 32 * 1024 } },
     fields: {
       branch: 'open: made if new.',
       base: 'open: where it begins.',
@@ -222,11 +226,11 @@ export function readCall(tool: string, args: Readonly<Record<string, unknown>>):
   return { operation, input: { ...defaults, ...(given.detach === true ? { waitMs: 0 } : {}), ...given } }
 }
 
-function readActionCall({ actions, usualAction }: ActionTool, args: Readonly<Record<string, unknown>>) {
+function readActionCall({ actions, defaults, usualAction }: ActionTool, args: Readonly<Record<string, unknown>>) {
   const { action = usualAction?.(args), ...rest } = args
   const operation = typeof action === 'string' && Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!operation) throw failure('invalid', { field: 'action', value: action, accepted: Object.keys(actions).join(', ') })
-  return { operation, input: fromWire(operation, rest) }
+  return { operation, input: { ...defaults?.[action as string], ...fromWire(operation, rest) } }
 }
 
 /** Models that know other tools of this kind send `command`; what they mean is plain. */
