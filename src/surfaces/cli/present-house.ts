@@ -12,15 +12,16 @@ export function presentGc(result: GcResult, at: At): string {
   return `${table([['RUN', 'BYTES', 'WHY'], ...rows], at.columns)}\n${sum}`
 }
 
-/** A name that is longer stands out of its column. */
+/** A name that is longer has a line of its own. */
 const widestCheck = 24
 
 export function presentDoctor(result: DoctorResult, at: At): string {
   const width = Math.min(widestCheck, Math.max(0, ...result.checks.map((check) => check.name.length)))
-  const lines = result.checks.flatMap((check) => {
-    const head = `${check.status.padEnd(7)}  ${check.name.padEnd(width)}  `
-    const fix = check.fix === undefined ? [] : [hanging(' '.repeat(head.length), `holdfast doctor --fix ${check.name}: ${oneLine(check.fix)}`, at.columns)]
-    return [hanging(head, oneLine(check.detail), at.columns), ...fix]
+  const lines = result.checks.flatMap(({ name, status, detail, fix }) => {
+    const head = `${status.padEnd(7)}  ${name.padEnd(width)}  `
+    const indent = ' '.repeat('warning'.length + width + 4)
+    const told = name.length > width ? [head.trimEnd(), hanging(indent, oneLine(detail), at.columns)] : [hanging(head, oneLine(detail), at.columns)]
+    return fix === undefined ? told : [...told, hanging(indent, `--fix would: ${oneLine(fix)}`, at.columns)]
   })
   const fixed = result.fixed === undefined ? [] : [hanging('fixed: ', oneLine(result.fixed), at.columns)]
   return [...fixed, ...lines, result.ok ? 'Everything that is needed works.' : 'Something that is needed does not work.'].join('\n')
