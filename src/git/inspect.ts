@@ -57,7 +57,7 @@ async function nestedCommits(tree: TreeGit, { outlives, kind }: NestedRepository
   const stashed = namesIn(stashLog(tree.commonDir))
   return findLoneCommits(tree, {
     from: [...stashed, ...(await listRefs(tree, ownBranches)).map(({ sha }) => sha)],
-    kept: kind === 'submodule' ? ['--remotes'] : [],
+    kept: kind === 'untracked' ? [] : ['--remotes'],
   })
 }
 
@@ -125,7 +125,7 @@ function inWords({ found, operation, commits, hidden, nested }: Pick<Inspection,
     ...(operation === null ? [] : [`a ${operation} that is not over`]),
     ...some(commits.count, 'commit on no branch', 'commits on no branch'),
     ...nested.flatMap(({ path, kind, inspection }) => {
-      if (kind === 'submodule' && inspection.holds.length === 0) return []
+      if (kind !== 'untracked' && inspection.holds.length === 0) return []
       const what = kind === 'submodule' ? 'the submodule' : 'the repository'
       return [`${what} ${toShown(path)}${inspection.holds.length > 0 ? ` (${inspection.holds.join(', ')})` : ''}`]
     }),

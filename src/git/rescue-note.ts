@@ -1,5 +1,6 @@
 import type { Rescue } from '../core/workspace.ts'
 import type { ByteText } from './byte-text.ts'
+import type { NestedKind } from './nested.ts'
 
 /** What stands in the message of the commit that holds saved work. The commit is found by its ref; everything else is found by this. */
 export interface RescueNote {
@@ -22,7 +23,7 @@ export interface RescueNote {
 export interface NestedRescue {
   /** Bytes as Latin-1: a name need not be UTF-8. */
   readonly path: ByteText
-  readonly kind: 'submodule' | 'untracked'
+  readonly kind: NestedKind
   /** A commit like the one around it, with a note of its own. */
   readonly commit: string
 }

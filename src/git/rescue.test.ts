@@ -269,6 +269,25 @@ describe('what was saved and put back', () => {
     expect(world.sh(repository, 'ls-tree', '-r', '--name-only', `${rescue?.sha}`)).toBe('in/a\nin/new\nout/b')
   })
 
+  it('is the same in a partial clone whose remote is gone', async () => {
+    await using world = openGitWorld()
+    const source = world.repository('source', { a: 'a\n', b: 'b\n' })
+    world.sh(source, 'config', 'uploadpack.allowFilter', 'true')
+    const path = world.path('partial')
+    world.sh(world.folder, 'clone', '--quiet', '--filter=blob:none', '--sparse', `file://${source}`, path)
+    world.sh(path, 'sparse-checkout', 'set', '--no-cone', '/a')
+    rmSync(source, { recursive: true })
+    const place = { path, adminDir: join(path, '.git') }
+    put(path, 'a', 'changed')
+    put(path, 'new', 'x')
+    const before = [statusOf(world, path), snapshot(path)]
+    const rescue = await saveWork(world.git, place, { workspace: '0123456789', branch: null, at: new Date(), name: 'x' })
+    put(path, 'a', 'a\n')
+    rmSync(join(path, 'new'))
+    await restoreWork(world.git, place, { commit: rescue?.sha as string, scratch: world.path('scratch'), isFree: () => true })
+    expect([statusOf(world, path), snapshot(path)]).toEqual(before)
+  })
+
   it('is the same for a tree before the first commit', async () => {
     await using world = openGitWorld()
     const path = world.path('empty')
@@ -325,6 +344,22 @@ describe('repositories inside of a tree', () => {
     expect(look()).toEqual(before)
     expect(world.sh(repository, 'cat-file', '-t', head)).toBe('commit')
     expect(rescue.holds[1]).toContain('the repository nested (1 staged file, 1 untracked file')
+  })
+
+  it('one that git ignores comes back with what no remote has of it, and is of no account without', async () => {
+    await using world = openGitWorld()
+    const { path, repository, save, roundTrip } = openTree(world, { '.gitignore': 'vendor/\n' })
+    const remote = world.repository('remote')
+    const nested = join(path, 'vendor/deep/nested')
+    world.sh(world.folder, 'clone', '--quiet', remote, nested)
+    expect(await save()).toBeNull()
+    const lone = world.commit(nested, { mine: 'x' })
+    put(nested, 'untracked', 'y')
+    const before = [snapshot(nested), world.sh(nested, 'status', '--porcelain'), world.sh(nested, 'symbolic-ref', 'HEAD')]
+    const { rescue } = await roundTrip()
+    expect([snapshot(nested), world.sh(nested, 'status', '--porcelain'), world.sh(nested, 'symbolic-ref', 'HEAD')]).toEqual(before)
+    expect(rescue.holds).toEqual(['the repository vendor/deep/nested (1 untracked file, 1 commit on no branch)'])
+    expect(world.sh(repository, 'cat-file', '-t', lone)).toBe('commit')
   })
 
   it('one without a commit comes back with its files', async () => {

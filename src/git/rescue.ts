@@ -112,7 +112,9 @@ function saveFiles({ tree, found, hidden, nested }: Inspection, files: readonly 
   const indexFile = copyIndex(tree, scratch, 'files')
   // A tree that is gone has no files: then what was staged is the newest that is left.
   const gone = tree.isThere ? changedPaths({ found, hidden } as Inspection) : found.entries.filter(({ stage }) => stage !== '0').map(({ path }) => path)
-  const links = nested.flatMap(({ path, inspection }) => (inspection.found.head === null ? [] : [{ path, mode: '160000', oid: inspection.found.head }]))
+  const links = nested.flatMap(({ path, kind, inspection }) =>
+    inspection.found.head === null || kind === 'ignored' ? [] : [{ path, mode: '160000', oid: inspection.found.head }],
+  )
   const width = (found.head ?? files[0]?.oid ?? '0'.repeat(40)).length
   const lines: IndexLine[] = [...gone.map((path) => takenOut(path, '0'.repeat(width))), ...files, ...links]
   return treeOf(tree, indexFile, lines)
@@ -181,7 +183,8 @@ function stashesIn(commonDir: string): string[] {
 async function saveNested({ nested, tree }: Inspection, about: SaveWork): Promise<NestedRescue[]> {
   const saved: NestedRescue[] = []
   for (const { path, kind, inspection } of nested) {
-    if (kind === 'submodule' && inspection.holds.length === 0) continue
+    // What git sees of a submodule, and has from elsewhere, is there again with the tree; what it ignores is no part of the tree.
+    if (kind !== 'untracked' && inspection.holds.length === 0) continue
     const { commit } = await saveTree(inspection, about)
     await handOver(inspection.tree, tree, commit)
     saved.push({ path, kind, commit })

@@ -27,6 +27,8 @@ export interface TreeChanges {
   readonly changes: readonly TreeChange[]
   /** Of its index what is out of the ordinary: conflicts, submodules, and what git was told not to look at. */
   readonly entries: readonly IndexEntry[]
+  /** Folders that git ignores as a whole. */
+  readonly ignored: readonly ByteText[]
 }
 
 const statusTimeoutMs = 5 * 60_000
@@ -50,9 +52,15 @@ async function readIndex(tree: TreeGit): Promise<IndexEntry[]> {
   return parts.filter((part) => !/^H 1(?:00|20)/.test(part)).map(toIndexEntry)
 }
 
-async function readTree(tree: TreeGit): Promise<{ head: string | null; changes: TreeChange[] }> {
-  const args = [...['status', '--porcelain=v2', '-z', '--branch', '--untracked-files=all', '--no-renames', '--no-ahead-behind', '--ignore-submodules=dirty']]
-  const status = await tree.require('looking at the changes', args, { reads: true, config: ownSettings, timeoutMs: statusTimeoutMs })
+type Found = Omit<TreeChanges, 'entries'>
+
+async function readTree(tree: TreeGit): Promise<Found> {
+  const args = ['status', '--porcelain=v2', '-z', '--branch', '--untracked-files=all', '--ignored=matching', '--ignore-submodules=dirty']
+  const status = await tree.require('looking at the changes', [...args, '--no-renames', '--no-ahead-behind'], {
+    reads: true,
+    config: ownSettings,
+    timeoutMs: statusTimeoutMs,
+  })
   // git goes on without a folder that it may not read, and says so here alone.
   if (/could not open|unable to|cannot|error:|fatal:/i.test(status.stderr)) throw failure('git_failed', { what: 'looking at the changes', git: status.answer })
   return parseChanges(status.bytes)
@@ -61,16 +69,18 @@ async function readTree(tree: TreeGit): Promise<{ head: string | null; changes: 
 // Shortcuts that trust what somebody wrote into the repository are not taken.
 const ownSettings = ['core.untrackedCache=false', 'core.checkStat=default', 'core.trustctime=true', 'core.ignoreStat=false', 'core.splitIndex=false']
 
-function parseChanges(bytes: Uint8Array): { head: string | null; changes: TreeChange[] } {
+function parseChanges(bytes: Uint8Array): Found {
   let head: string | null = null
+  const ignored: ByteText[] = []
   const changes: TreeChange[] = []
   for (const part of nulParts(bytes)) {
     if (part.startsWith('# branch.oid ')) head = part.endsWith('(initial)') ? null : part.slice('# branch.oid '.length)
     else if (part.startsWith('1 ')) changes.push({ ...letters(part), path: after(part, 8), kind: 'changed' })
     else if (part.startsWith('u ')) changes.push({ ...letters(part), path: after(part, 10), kind: 'unmerged' })
+    else if (part.startsWith('! ') && part.endsWith('/')) ignored.push(part.slice(2, -1))
     else if (part.startsWith('? ')) changes.push({ path: part.slice(2), index: '.', worktree: '?', kind: 'untracked' })
   }
-  return { head, changes }
+  return { head, changes, ignored }
 }
 
 const letters = (part: string) => ({ index: part[2] as string, worktree: part[3] as string })
@@ -83,7 +93,7 @@ function after(part: string, fields: number): string {
 }
 
 /** Of a tree whose folder is gone, only what was staged can be left. */
-async function stagedAlone(tree: TreeGit): Promise<{ head: string | null; changes: TreeChange[] }> {
+async function stagedAlone(tree: TreeGit): Promise<Found> {
   const found = await tree.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], { reads: true })
   const head = found.exitCode === 0 ? found.stdout.trim() : null
   const args = ['diff-index', '--cached', '-z', '--name-status', '--no-renames', '--ignore-submodules=dirty', head ?? (await emptyTree(tree)), '--']
@@ -93,7 +103,7 @@ async function stagedAlone(tree: TreeGit): Promise<{ head: string | null; change
     const letter = parts[at] as string
     changes.push({ path: parts[at + 1] as string, index: letter, worktree: '.', kind: letter === 'U' ? 'unmerged' : 'changed' })
   }
-  return { head, changes }
+  return { head, changes, ignored: [] }
 }
 
 export async function emptyTree(tree: TreeGit): Promise<string> {

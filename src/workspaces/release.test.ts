@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type GitWorld, noCommands, openGitWorld } from '../../test/support/git-world.ts'
@@ -207,6 +207,39 @@ describe('a workspace in use', () => {
     const { release, state } = await openOne(world, { commands: { ...noCommands, running: async () => running, stop: async () => [] } })
     await expect(release({ stop: true })).rejects.toMatchObject({ details: { reason: 'workspace_busy' } })
     expect(state()).toEqual(untouched)
+  })
+
+  it('does not come back where something makes its folder again in that very moment, and what that wrote is left alone', async () => {
+    await using world = openGitWorld()
+    const { context, path, repo, id, state } = await openOne(world)
+    // As a program does that writes by an absolute path: the tree is in the trash, and git still knows it.
+    const git: typeof world.git = {
+      ...world.git,
+      require(what, call) {
+        if (call.args[0] === 'worktree') mkdirSync(path)
+        return world.git.require(what, call)
+      },
+      run(call) {
+        if (call.args[0] === 'worktree') mkdirSync(path)
+        return world.git.run(call)
+      },
+    }
+    const { released, warnings } = await releaseWorkspace({ ...context, git }, { workspace: id, repo })
+    expect([released, warnings.at(-1), state()]).toEqual([true, expect.stringContaining(`something made ${path} again`), { ...gone, folder: true }])
+  })
+
+  it('is refused while a git that is alive holds its index', async () => {
+    await using world = openGitWorld()
+    const { release, path, commonDir, state } = await openOne(world)
+    const lock = join(listTrees(commonDir)[1]?.adminDir as string, 'index.lock')
+    const descriptor = openSync(lock, 'w')
+    const child = spawn('sleep', ['60'], { stdio: ['ignore', descriptor, 'ignore'] })
+    closeSync(descriptor)
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await started(child)
+    writeFileSync(join(path, 'new'), 'x')
+    await expect(release()).rejects.toMatchObject({ details: { reason: 'index_locked', path: lock, holder: expect.stringContaining(`${child.pid}`) } })
+    expect([state(), existsSync(lock)]).toEqual([untouched, true])
   })
 
   it('is refused with the name of another process that works in it; with stop that is a warning', async () => {

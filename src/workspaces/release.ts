@@ -1,15 +1,17 @@
-import { existsSync, rmdirSync } from 'node:fs'
+import { existsSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { failure } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import type { ProviderCall, ReleasedWorkspace, ReleaseWorkspaceRequest } from '../core/workspace-provider.ts'
-import { findTree } from '../git/admin.ts'
+import type { Tree } from '../git/admin.ts'
 import { type GitRepository, openRepository } from '../git/open.ts'
 import { removeRegistration } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
 import type { FoundWorkspace } from './find.ts'
 import { removeHalfMade } from './half-made.ts'
+import { trashFolder } from './layout.ts'
 import { clearOfCommands } from './occupied.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { isMounted, mountAgain, removeOverlay } from './overlay.ts'
@@ -17,7 +19,7 @@ import { whatIsAt } from './placement.ts'
 import { freePorts } from './ports.ts'
 import { readRecord, removeRecord, writeRecord } from './records.ts'
 import { findReleasable, releaseLost } from './release-lost.ts'
-import { type OwnTree, requireOwn, rootOf } from './release-owned.ts'
+import { requireOwn, rootOf } from './release-owned.ts'
 import { keepWork } from './release-work.ts'
 import { createReport, type Report } from './report.ts'
 import { withRepositoryLock } from './repository-lock.ts'
@@ -137,15 +139,22 @@ async function remove(releasing: Releasing, claimed: WorkspaceRecord, progress: 
     moveToTrash(context, own.path, record.id)
   }
   progress.isRemoved = true
-  if (own.tree !== undefined) await removeRegistration(repository, own.tree.path)
-  verifyGone(releasing, record, own)
+  if (own.tree !== undefined) await forgetTree(releasing, own.tree)
+  if (existsSync(record.path)) report.warn(`something made ${record.path} again after the tree was gone; it is left as it is`)
   await forget(releasing, record)
   report.did('removed', `the tree ${record.path} is gone${record.branch === null ? '' : `; its branch ${record.branch} is as it was`}`)
 }
 
-function verifyGone({ repository }: Releasing, { path, id }: WorkspaceRecord, own: OwnTree): void {
-  const isLeft = existsSync(path) || (own.tree !== undefined && (findTree(repository.commonDir, own.tree.path) !== undefined || existsSync(own.tree.adminDir)))
-  if (isLeft) throw failure('workspace_unusable', { workspace: id, why: `something of ${path} is there again after it was removed` })
+/**
+ * Deregisters a tree whose folder was taken away. Its registration first names a place where nothing can be: whatever something makes at
+ * the old one from now on is none of the tree's, and git would delete it.
+ */
+async function forgetTree({ context, repository }: Releasing, { adminDir, path }: Tree): Promise<void> {
+  const nowhere = join(trashFolder(context.root), `gone-${context.newName()}`)
+  writeFileSync(join(adminDir, 'gitdir.new'), `${join(nowhere, '.git')}\n`)
+  renameSync(join(adminDir, 'gitdir.new'), join(adminDir, 'gitdir'))
+  await removeRegistration(repository, nowhere)
+  if (existsSync(adminDir)) throw failure('git_failed', { what: `forgetting the worktree ${path}` })
 }
 
 async function forget({ context, repository, key }: Releasing, { id, path }: WorkspaceRecord): Promise<void> {

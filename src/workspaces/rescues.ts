@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { failure } from '../core/errors.ts'
+import { failure, hasReason } from '../core/errors.ts'
 import type { Rescue, WorkspaceAction } from '../core/workspace.ts'
 import type { ProviderCall } from '../core/workspace-provider.ts'
 import { findTree, listTrees, usesBranch } from '../git/admin.ts'
@@ -12,7 +12,7 @@ import { type FoundRescue, filesOf, patchOf, readRescues } from '../git/rescue-l
 import { restoreWork } from '../git/restore.ts'
 import type { WorkspaceContext } from './context.ts'
 import { tell } from './events.ts'
-import { findWorkspace } from './find.ts'
+import { type FoundWorkspace, findWorkspace } from './find.ts'
 import { isMounted, mountAgain } from './overlay.ts'
 import { readRecord } from './records.ts'
 import { rootOf } from './release-owned.ts'
@@ -72,11 +72,7 @@ export async function restoreRescue(
 ): Promise<RestoredRescue> {
   const { repository, found } = await requireRescue(context, request)
   const { rescue } = found
-  const { commonDir, key, record } = await findWorkspace(
-    context,
-    request.workspace ?? rescue.workspace,
-    request.workspace ? request.repo : repository.commonDir,
-  )
+  const { commonDir, key, record } = await findTarget(context, request, repository, rescue)
   if (commonDir !== repository.commonDir)
     throw failure('restore_refused', { path: record.path, why: `it belongs to ${commonDir}, and the rescue to ${repository.commonDir}` })
   onProgress?.(`putting ${rescue.holds.join(', ')} back`)
@@ -104,6 +100,22 @@ export async function restoreRescue(
   return {
     ...{ rescue: rescue.id, id: record.id, path: record.path },
     actions: [{ name: 'restored', status: 'done', detail: `${rescue.holds.join(', ')} are as they were` }, ...skipped],
+  }
+}
+
+async function findTarget(
+  context: WorkspaceContext,
+  { workspace, repo }: { readonly workspace?: string | undefined; readonly repo?: string | undefined },
+  { commonDir }: GitRepository,
+  rescue: Rescue,
+): Promise<FoundWorkspace> {
+  if (workspace !== undefined) return findWorkspace(context, workspace, repo)
+  try {
+    return await findWorkspace(context, rescue.workspace, commonDir)
+  } catch (error) {
+    // In a repository that was moved, the branch has a workspace with another id.
+    if (rescue.branch === null || !hasReason(error, 'workspace_not_found')) throw error
+    return findWorkspace(context, `refs/heads/${rescue.branch}`, commonDir)
   }
 }
 
