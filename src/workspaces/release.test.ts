@@ -149,6 +149,36 @@ describe('a release', () => {
     expect([state(), readdirSync(join(repo, '.git')).includes('worktrees')]).toEqual([gone, false])
   })
 
+  it('takes a tree with a submodule that is as its remote has it, without saving anything', async () => {
+    await using world = openGitWorld()
+    const library = world.repository('library', { l: 'l\n' })
+    const { release, path, state } = await openOne(world)
+    world.sh(path, 'submodule', '--quiet', 'add', library, 'vendor/lib')
+    world.sh(path, 'commit', '--quiet', '-m', 'submodule')
+    expect(() => world.sh(path, 'worktree', 'remove', path)).toThrow()
+    expect(await release({ mode: 'refuse' })).toMatchObject({ released: true, rescue: null })
+    expect(state()).toEqual(gone)
+  })
+
+  it('takes a tree that was moved beside its place by hand, with its work', async () => {
+    await using world = openGitWorld()
+    const { release, path, repo, state } = await openOne(world)
+    writeFileSync(join(path, 'new'), 'x')
+    renameSync(path, `${path}-moved`)
+    const { rescue } = await release()
+    expect([world.sh(repo, 'show', `${rescue}:new`), existsSync(`${path}-moved`)]).toEqual(['x', false])
+    expect(state()).toEqual(gone)
+  })
+
+  it('of a branch that somebody deleted under it keeps its commits', async () => {
+    await using world = openGitWorld()
+    const { release, path, repo } = await openOne(world)
+    const lone = world.commit(path, { new: 'x' })
+    world.sh(repo, 'update-ref', '-d', 'refs/heads/work')
+    const { rescue } = await release()
+    expect(world.sh(repo, 'rev-list', `${rescue}`).split('\n')).toContain(lone)
+  })
+
   it('takes a tree whose folder somebody deleted, and keeps the commits that only it had', async () => {
     await using world = openGitWorld()
     const { release, path, state, repo } = await openOne(world)
