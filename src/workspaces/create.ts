@@ -14,7 +14,7 @@ import { type CheckoutPlan, finishCheckout } from './features.ts'
 import { overlayName, removeHalfMade } from './half-made.ts'
 import { lockReasonOf, writeAdminCopy } from './identity.ts'
 import { makeOverlayTree, probeOverlay } from './overlay.ts'
-import { preparePlace } from './placement.ts'
+import { isInside, preparePlace } from './placement.ts'
 import { freePorts, reservePorts } from './ports.ts'
 import { removeRecord, writeRecord } from './records.ts'
 import type { Report } from './report.ts'
@@ -48,7 +48,8 @@ export async function beginTree(context: WorkspaceContext, wanted: Wanted, asked
   const { repository, key, branch } = wanted
   const { commonDir } = repository
   const id = asked.previous?.id ?? wanted.id
-  const path = asked.previous?.path ?? wanted.path
+  const { previous } = asked
+  const path = previous !== undefined && isInside(wanted.root, previous.path) ? previous.path : wanted.path
   for (const warning of preparePlace(wanted.root, path)) report.warn(warning)
   const ports = await reservePorts(context, { id, count: asked.options.ports, commonDir })
   let begun: BegunTree = { record: toRecord(context, wanted, asked, { id, path, ports }), asked, ownsBranch: asked.cut === 'before' }

@@ -122,6 +122,20 @@ it('when repository and workspaces were both moved, they find each other', async
   await expectHealthy({ ...place, open }, opened)
 })
 
+it('when another folder of all workspaces is configured, those that are there stay where they are, and are mended there', async () => {
+  await using world = openGitWorld()
+  const place = await openPlace(world)
+  rmSync(join(place.first.path, '.git'))
+  const open = (): Promise<OpenedWorkspace> => openWorkspace(world.context({ root: world.path('other-root') }), { repo: place.repo, branch: 'work' })
+  const opened = await open()
+  expect([names(opened), opened.path]).toEqual([['repaired-links'], place.first.path])
+  await expectHealthy({ ...place, open }, opened)
+  rmSync(place.first.path, { recursive: true })
+  const anew = await open()
+  expect(anew.path.startsWith(world.path('other-root'))).toBe(true)
+  await expectHealthy({ ...place, open }, anew, '')
+})
+
 it('a folder that was deleted by hand is there again at the same place, at the tip of its branch', async () => {
   await using world = openGitWorld()
   const place = await openPlace(world)

@@ -97,7 +97,13 @@ async function resume(
   found: Situation & { kind: 'there' | 'unlinked' } & { isLinked: boolean },
   report: Report,
 ): Promise<Settled> {
-  if (!isInside(wanted.root, found.path) && wanted.branch !== null) throw failure('branch_in_use', { branch: wanted.branch, path: found.path })
+  // Where its record says, it may be outside of the root that is configured now.
+  if (found.path !== record?.path && !isInside(wanted.root, found.path)) {
+    const { branch, root } = wanted
+    throw branch === null
+      ? failure('not_owned', { path: found.path, why: `it is not inside of ${root}` })
+      : failure('branch_in_use', { branch, path: found.path })
+  }
   const owner = record ?? (await adopt(context, wanted, found.tree, report))
   return { kind: 'resumed', record: await mendTree(context, wanted, owner, found, report) }
 }
