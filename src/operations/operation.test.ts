@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { App } from '../app/api.ts'
 import { failure, HoldfastError } from '../core/errors.ts'
 import { fieldsOf } from './fields.ts'
-import { exec, operations, output, search, stop, wait } from './index.ts'
+import { exec, operations, output, search, stop, wait, workspaceOpen } from './index.ts'
 import { inputJsonSchema } from './input-json-schema.ts'
 import { flagOf, fromWire, wireNameOf } from './names.ts'
 import { invoke, parseInput } from './operation.ts'
@@ -41,6 +41,21 @@ describe('the input of an operation', () => {
     [{ argv, zzz: 5 }, 'exec has no option zzz'],
   ])('%j is refused in one sentence', (raw, sentence) => {
     expect(refusal(() => parseInput(exec, raw))).toBe(sentence)
+  })
+
+  it.each([
+    [{}, 'branch is missing; accepted: a name of a git branch, or an operator instead'],
+    [{ branch: 'a', operator: 'b' }, 'operator is "b"; accepted: a branch or an operator, not both'],
+    [{ operator: 'a\nb' }, 'operator is "a\\nb"; accepted: a name of 1 to 200 characters on one line'],
+    [{ branch: 'a', setup: ' ' }, 'setup is " "; accepted: a script that is not empty'],
+    [{ branch: 'a', ports: 101 }, 'ports is 101; accepted: a whole number from 0 to 100'],
+    [{ branch: 'a', ports: -1 }, 'ports is -1; accepted: a whole number from 0'],
+    [{ branch: 'a', sparse: 'half' }, 'sparse is "half"; accepted: inherit, full, or a list of folders'],
+    [{ branch: 'a', carry: 'x' }, 'carry is "x"; accepted: a list of paths inside the repository'],
+    [{ branch: 'a', passEnv: ['A=b'] }, 'passEnv is "A=b"; accepted: names of variables'],
+    [{ branch: 'a', setup: null, sparse: ['src'], ports: 2, passEnv: ['CI'] }, 'nothing was refused'],
+  ])('of workspace open, %j, is refused in one sentence or taken', (raw, sentence) => {
+    expect(refusal(() => parseInput(workspaceOpen, raw))).toBe(sentence)
   })
 
   it('takes fields that are undefined as left out', () => {

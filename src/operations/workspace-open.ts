@@ -5,6 +5,9 @@ import { choice, flag, folders, list, text, textOrNone, whole } from './fields.t
 import { operation } from './operation.ts'
 import { repoField, repoValue } from './workspace-fields.ts'
 
+/** The configuration takes no more either. */
+const mostPorts = 100
+
 export const workspaceOpen = operation({
   name: 'workspace-open',
   summary: 'Make a working copy of a repository for a branch, or give back the one that is there.',
@@ -47,13 +50,16 @@ export const workspaceOpen = operation({
       'holdfast workspace open --operator reviewer --base main',
     ],
   },
-  check({ branch, operator }) {
+  check({ branch, operator, setup, ports = 0, passEnv = [] }) {
     if (branch !== undefined && operator !== undefined) return { field: 'operator', value: operator, accepted: 'a branch or an operator, not both' }
     if (branch === undefined && operator === undefined) return { field: 'branch', value: undefined, accepted: 'a name of a git branch, or an operator instead' }
-    if (operator !== undefined && (operator.trim() === '' || operator.length > 200)) {
-      return { field: 'operator', value: operator, accepted: 'a name of 1 to 200 characters' }
+    if (operator !== undefined && (operator.trim() === '' || operator.length > 200 || /\p{Cc}/u.test(operator))) {
+      return { field: 'operator', value: operator, accepted: 'a name of 1 to 200 characters on one line' }
     }
-    return undefined
+    if (setup?.trim() === '') return { field: 'setup', value: setup, accepted: 'a script that is not empty' }
+    if (ports > mostPorts) return { field: 'ports', value: ports, accepted: `a whole number from 0 to ${mostPorts}` }
+    const noName = passEnv.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    return noName === undefined ? undefined : { field: 'passEnv', value: noName, accepted: 'names of variables' }
   },
   // Fields without a value are left out by now.
   run: (app, input, call) => app.openWorkspace(input as OpenWorkspaceRequest, call),
