@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import { listOverlayMounts } from '../../src/workspaces/mounts.ts'
-import { probeOverlay } from '../../src/workspaces/overlay.ts'
 import { type GitWorld, openGitWorld } from './git-world.ts'
 
 const bounds = { timeoutMs: 20_000, maxOutputBytes: 1024 }
@@ -19,10 +18,13 @@ export function openOverlayWorld(): GitWorld {
   }
 }
 
-/** Whether this machine lets the tests mount anything. */
+const mountOnce = 'mkdir lower upper work path && mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work probe "$PWD/path" && umount "$PWD/path"'
+
+/** Whether this machine lets the tests mount anything; asked without what is tested. */
 export async function canMountOverlays(): Promise<boolean> {
   await using world = openOverlayWorld()
-  return (await probeOverlay(world.context())).ok
+  const { outcome } = await world.runProgram({ ...bounds, argv: ['sh', '-c', mountOnce], cwd: world.root, env: world.env })
+  return outcome.exitCode === 0
 }
 
 /** What starting the machine anew does to a mount. */
