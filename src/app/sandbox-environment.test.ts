@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openWorld } from '../../test/support/world.ts'
@@ -47,6 +47,21 @@ describe('the environment of a sandbox', () => {
     expect(reasonOf(() => sandboxEnvironment({ own, declared: ['NOT_SET'], asked: [], folders }))).toBe('environment_missing')
     expect(reasonOf(() => sandboxEnvironment({ own, declared: ['CI'], asked: ['GH_TOKEN'], folders }))).toBe('invalid')
     expect(sandboxEnvironment({ own, declared: ['CI'], asked: ['CI'], folders })).toMatchObject({ CI: '1' })
+  })
+
+  it('finds ssh with options of its own, also where Holdfast runs in a sandbox itself', async () => {
+    await using world = openWorld()
+    const root = world.path('trees')
+    mkdirSync(world.path('bin'))
+    writeFileSync(world.path('bin', 'ssh'), '#!/bin/sh\n', { mode: 0o700 })
+    const path = `${world.path('bin')}${delimiter}${own.PATH}`
+    const folders = makePrivateFolders(root, id, path)
+    const text = readFileSync(`${folders.programs}/ssh`, 'utf8')
+    expect(text).toContain(`exec '${world.path('bin', 'ssh')}' -F /dev/null`)
+    const inner = { ...own, PATH: `${folders.programs}${delimiter}${path}` }
+    makePrivateFolders(root, id, inner.PATH)
+    expect(readFileSync(`${folders.programs}/ssh`, 'utf8')).toBe(text)
+    expect(sandboxEnvironment({ own: inner, declared: [], asked: [], folders }).PATH).toBe(inner.PATH)
   })
 
   it('has folders of this user alone, which stay as they are when they are asked for again and are found by its id', async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { failure } from '../core/errors.ts'
 
@@ -45,7 +45,7 @@ export function makePrivateFolders(root: string, id: string, path: string | unde
     const { uid } = lstatSync(folder)
     if (uid !== process.getuid?.()) throw failure('not_owned', { path: folder, why: 'it belongs to another user' })
   }
-  writeSshPrograms(folders.programs, path)
+  writeSshPrograms(folders.programs, outside(root, path))
   return folders
 }
 
@@ -58,17 +58,23 @@ export function findPrivateFolder(root: string, id: string): string | undefined 
 const sshOptions = ['-F', '/dev/null', '-oIdentitiesOnly=yes', '-oIdentityFile=/dev/null', '-oIdentityAgent=none', '-oBatchMode=yes'] as const
 
 /** The home that ssh reads keys and settings from is that of the user's account, whatever HOME says; so what is found as ssh has these options. */
-function writeSshPrograms(folder: string, path: string | undefined): void {
+function writeSshPrograms(folder: string, path: readonly string[]): void {
   for (const name of ['ssh', 'scp', 'sftp']) {
-    const found = (path ?? '')
-      .split(delimiter)
-      .map((each) => join(each, name))
-      .find((file) => existsSync(file))
+    const found = path.map((each) => join(each, name)).find((file) => existsSync(file))
     if (!found) continue
     const file = join(folder, name)
-    writeFileSync(file, `#!/bin/sh\nexec '${found.replaceAll("'", `'\\''`)}' ${sshOptions.join(' ')} "$@"\n`)
-    chmodSync(file, 0o700)
+    const text = `#!/bin/sh\nexec '${found.replaceAll("'", `'\\''`)}' ${sshOptions.join(' ')} "$@"\n`
+    // Another command may be about to run it.
+    if (existsSync(file) && readFileSync(file, 'utf8') === text) continue
+    const draft = `${file}.${process.pid}`
+    writeFileSync(draft, text, { mode: 0o700 })
+    renameSync(draft, file)
   }
+}
+
+/** A Holdfast that runs in a sandbox itself finds the programs of that first. */
+function outside(root: string, path: string | undefined): string[] {
+  return (path ?? fallbackPath).split(delimiter).filter((folder) => !folder.startsWith(`${join(root, '.homes')}/`))
 }
 
 export interface SandboxRequest {
@@ -96,7 +102,7 @@ export function sandboxEnvironment({ own, declared, asked, folders }: SandboxReq
   const missing = declared.filter((name) => own[name] === undefined)
   if (missing.length > 0) throw failure('environment_missing', { names: missing })
   return {
-    PATH: [folders.programs, own.PATH ?? fallbackPath].join(delimiter),
+    PATH: [folders.programs, ...(own.PATH ?? fallbackPath).split(delimiter).filter((folder) => folder !== folders.programs)].join(delimiter),
     LANG: 'C.UTF-8',
     HOME: folders.home,
     XDG_CONFIG_HOME: folders.config,
