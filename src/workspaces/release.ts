@@ -11,7 +11,6 @@ import { removeRegistration } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
 import type { FoundWorkspace } from './find.ts'
 import { removeHalfMade } from './half-made.ts'
-import { trashFolder } from './layout.ts'
 import { clearOfCommands } from './occupied.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { isMounted, mountAgain, removeOverlay } from './overlay.ts'
@@ -149,8 +148,8 @@ async function remove(releasing: Releasing, claimed: WorkspaceRecord, progress: 
  * Deregisters a tree whose folder was taken away. Its registration first names a place where nothing can be: whatever something makes at
  * the old one from now on is none of the tree's, and git would delete it.
  */
-async function forgetTree({ context, repository }: Releasing, { adminDir, path }: Tree): Promise<void> {
-  const nowhere = join(trashFolder(context.root), `gone-${context.newName()}`)
+async function forgetTree({ repository }: Releasing, { adminDir, path }: Tree): Promise<void> {
+  const nowhere = join(adminDir, 'no-tree')
   writeFileSync(join(adminDir, 'gitdir.new'), `${join(nowhere, '.git')}\n`)
   renameSync(join(adminDir, 'gitdir.new'), join(adminDir, 'gitdir'))
   await removeRegistration(repository, nowhere)

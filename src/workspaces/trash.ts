@@ -68,7 +68,8 @@ function entriesOf(folder: string, olderThanMs: number): string[] {
     .filter((path) => {
       // A rename changes when the folder itself was last changed, and not what is in it.
       const since = lstatSync(path, { throwIfNoEntry: false })?.ctimeMs
-      return since !== undefined && Date.now() - since >= olderThanMs && !mounts.some((mount) => mount === path || isInside(path, mount))
+      const isOld = since !== undefined && (olderThanMs === 0 || Date.now() - since >= olderThanMs)
+      return isOld && !mounts.some((mount) => mount === path || isInside(path, mount))
     })
 }
 
