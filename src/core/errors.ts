@@ -50,7 +50,8 @@ const reasons = {
   cwd_forbidden: reason<{ cwd: string }>('permission_denied', (f) => `the working directory ${f.cwd} cannot be entered; nothing was started`),
   cwd_outside: reason<{ cwd: string; root: string; workspace?: string | undefined }>(
     'invalid_argument',
-    (f) => `cwd ${f.cwd} leads outside the workspace; accepted: a path inside ${f.root}${f.workspace ? `, or workspace ${f.workspace}, which it belongs to` : ''}`,
+    (f) =>
+      `cwd ${f.cwd} leads outside the workspace; accepted: a path inside ${f.root}${f.workspace ? `, or workspace ${f.workspace}, which it belongs to` : ''}`,
   ),
   root_missing: reason<{ root: string }>('not_found', (f) => `the folder ${f.root} does not exist; accepted: an existing folder`),
   program_missing: reason<{ program: string }>(
