@@ -65,7 +65,8 @@ export async function lockTree(repository: GitRepository, path: string, reason: 
 }
 
 function replaceLine(file: string, line: string): void {
-  const temporary = `${file}.holdfast-${process.pid}`
+  // Always the same name, so that what is left of a call that was cut short is taken up by the next one.
+  const temporary = `${file}.holdfast`
   writeFileSync(temporary, `${line}\n`)
   renameSync(temporary, file)
 }

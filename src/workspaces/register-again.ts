@@ -18,12 +18,12 @@ import type { Wanted } from './wanted.ts'
  */
 export async function registerAgain(wanted: Wanted, record: WorkspaceRecord, path: string, report: Report): Promise<Mendable> {
   const { repository, branch } = wanted
-  checkFree(wanted, undefined, () => undefined)
   const sha = branch === null ? record.base.sha : await findRef(repository, branchRef(branch))
   if (sha === undefined) throw failure('workspace_unusable', { workspace: record.id, why: `git forgot its tree, and there is no branch ${branch} any more` })
   const beside = registeringPath(path)
   // An attempt that was cut short.
   if (findTree(repository.commonDir, beside)?.lockReason === lockReasonOf(record)) await deleteTree(repository, beside)
+  checkFree(wanted, undefined, () => undefined)
   if (existsSync(beside)) throw failure('path_occupied', { path: beside, what: 'something that is not ours' })
   const at = branch === null ? { sha } : { branch }
   const { answer, exitCode } = await addTree(repository, { path: beside, at, lockReason: lockReasonOf(record), noCheckout: true })

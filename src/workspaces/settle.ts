@@ -20,7 +20,7 @@ import { existing, type Prepared } from './prepare.ts'
 import { listRecords, readRecord } from './records.ts'
 import { registerAgain } from './register-again.ts'
 import type { Report } from './report.ts'
-import { look, type Situation } from './resume.ts'
+import { look, registeringPath, type Situation } from './resume.ts'
 import type { Wanted } from './wanted.ts'
 
 /** `again`: what was prepared is not what is needed any more. `wait`: somebody else is at work on it. */
@@ -69,6 +69,7 @@ export async function settle(context: WorkspaceContext, wanted: Wanted, prepared
       return resume(context, wanted, known, { ...situation, isLinked: false }, report)
     case 'unregistered': {
       const owner = known as WorkspaceRecord
+      if (findGitAtWork({ path: registeringPath(situation.path), mark: lockReasonOf(owner) }).length > 0) return { kind: 'wait' }
       return { kind: 'resumed', record: await mendTree(context, wanted, owner, await registerAgain(wanted, owner, situation.path, report), report) }
     }
     case 'foreign':
