@@ -146,7 +146,10 @@ describe('a value', () => {
     [{ supervisor: { idleMs: 0 } }, 'supervisor.idleMs is 0; accepted: a duration like "30s"'],
     [{ digest: { budget: 0 } }, 'digest.budget is 0; accepted: a size like "64MiB" or "10GB", or a whole number of bytes, from 1 to 1048576'],
     [{ enabled: 'no' }, 'enabled is "no"; accepted: true or false'],
-    [{ limts: {} }, 'limts is no setting; did you mean limits? (accepted: $schema, enabled, limits, runtimes, env, mask, retention, supervisor, workspaces, digest)'],
+    [
+      { limts: {} },
+      'limts is no setting; did you mean limits? (accepted: $schema, enabled, limits, runtimes, env, mask, retention, supervisor, workspaces, digest)',
+    ],
     [{ limits: { timeout_ms: 5 } }, 'limits.timeout_ms is no setting; did you mean limits.timeoutMs? (accepted in limits: timeoutMs,'],
     [{ budget: 5 }, 'budget is no setting; did you mean digest.budget? (accepted: '],
     [{ 'a\u001b[31m b': 5 }, '"a\\u001b[31m b" is no setting (accepted: '],
@@ -330,6 +333,47 @@ describe('a project that is not trusted', () => {
     expect(loaded.settings.limits).toMatchObject({ timeoutMs: 3_600_000, idleTimeoutMs: 3_600_000, graceMs: 3_600_000 })
     expect(sourceOf(loaded, 'limits.graceMs')).toEqual({ key: 'limits.graceMs', value: '1h', source: `${projectFile}, cut by limits.maxTimeoutMs` })
     expect(sourceOf(await load({ limits: { maxTimeoutMs: '1m' } }), 'limits.timeoutMs')).toEqual({ key: 'limits.timeoutMs', value: '1m', source: 'default' })
+  })
+})
+
+describe('workspaces', () => {
+  it('are where and as the person says, and made as the project says', async () => {
+    const person = {
+      workspaces: { root: '/data/trees', trusted: ['/srv/shared'], minFree: '1GiB', maxBytes: '50GiB', keepRescues: '90d', carry: ['a'], setup: 'make' },
+    }
+    const project = { workspaces: { setup: 'npm ci', carry: ['b/c'], sparse: ['src'], ports: 2, idle: '7d', passEnv: ['CI'] } }
+    const { settings } = await load(project, person)
+    expect(settings.workspaces).toMatchObject({
+      root: '/data/trees',
+      trusted: ['/srv/shared'],
+      options: { setup: 'npm ci', carry: ['a', 'b/c'], sparse: ['src'], ports: 2, passEnv: ['CI'] },
+      limits: { minFreeBytes: 1024 ** 3, maxBytes: 50 * 1024 ** 3, rescueMs: 90 * 86_400_000, idleMs: 7 * 86_400_000, maxWorkspaces: null },
+    })
+    expect((await load({ workspaces: { setup: null } }, person)).settings.workspaces.options.setup).toBeNull()
+  })
+
+  it('of a project that is not trusted go nowhere else, take no more of the disk, and get no secret', async () => {
+    const own = { root: '/elsewhere', trusted: ['/'], maxBytes: 1, minFree: 0, keepRescues: '1s' }
+    expect(await problemsOf({ workspaces: own })).toEqual(
+      Object.keys(own).map((key) => `${projectFile}: workspaces.${key} is not for the file of a project; put it into your own file`),
+    )
+    const passing = { workspaces: { passEnv: ['CI', 'API_TOKEN'] } }
+    expect(await problemsOf(passing)).toEqual([
+      `${projectFile}: workspaces.passEnv has API_TOKEN, which looks secret, and this file belongs to the project; put it into your own file`,
+    ])
+    await expect(load(passing, passing)).resolves.toMatchObject({ settings: { workspaces: { options: { passEnv: ['CI', 'API_TOKEN'] } } } })
+  })
+
+  it.each([
+    [{ root: 'relative' }, 'workspaces.root is "relative"; accepted: an absolute path'],
+    [{ carry: ['../x'] }, 'workspaces.carry[0] is "../x"; accepted: a path inside the repository'],
+    [{ sparse: 'half' }, 'workspaces.sparse is "half"; accepted: "inherit", "full", or a list of folders'],
+    [{ ports: 101 }, 'workspaces.ports is 101; accepted: a whole number from 0 to 100'],
+    [{ setup: '' }, 'workspaces.setup is ""; accepted: a script for bash, or null'],
+    [{ remote: '-x' }, 'workspaces.remote is "-x"; accepted: the name of a remote'],
+    [{ lfs: 'yes' }, 'workspaces.lfs is "yes"; accepted: auto, pointers, pull'],
+  ])('with %j are refused', async (workspaces, sentence) => {
+    expect(await problemsOf(undefined, { workspaces })).toEqual([expect.stringContaining(sentence)])
   })
 })
 
