@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
-import { join, sep } from 'node:path'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { errnoOf } from '../core/errors.ts'
+import { hasOpen, isWorkingIn, listPids, readOfProcess } from './processes.ts'
 
 /** The index of a tree as a file. git reads a damaged one without complaint in some places, and shows nonsense. */
 
@@ -60,38 +61,8 @@ export function findIndexLock(adminDir: string, tree: string, now: Date): IndexL
  * descriptor. Of other users' processes nothing can be seen. Without /proc nobody can be found, which is told as somebody.
  */
 function findHolder(lock: string, tree: string): string | null {
-  let pids: string[]
-  try {
-    pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  } catch {
-    return 'a process that cannot be looked for on this system'
-  }
-  const holder = pids.find((pid) => hasOpen(pid, lock) || isGitIn(pid, tree))
+  const pids = listPids()
+  if (pids === undefined) return 'a process that cannot be looked for on this system'
+  const holder = pids.find((pid) => hasOpen(pid, lock) || (isWorkingIn(pid, tree) && readOfProcess(pid, 'comm').startsWith('git')))
   return holder === undefined ? null : `process ${holder}`
-}
-
-function hasOpen(pid: string, path: string): boolean {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((descriptor) => linkOf(`/proc/${pid}/fd/${descriptor}`) === path)
-  } catch {
-    return false
-  }
-}
-
-function isGitIn(pid: string, tree: string): boolean {
-  const cwd = linkOf(`/proc/${pid}/cwd`)
-  if (cwd !== tree && !cwd?.startsWith(tree + sep)) return false
-  try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('git')
-  } catch {
-    return false
-  }
-}
-
-function linkOf(path: string): string | undefined {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import { failure, type HoldfastError, hasReason } from '../core/errors.ts'
+import { isBelow } from '../core/paths.ts'
 import type { WorkspaceBase, WorkspaceOptions, WorkspaceOverlay, WorkspaceRecord } from '../core/workspace.ts'
 import type { ProviderCall } from '../core/workspace-provider.ts'
 import { findTree, listTrees, type Tree, usesBranch } from '../git/admin.ts'
@@ -14,7 +15,7 @@ import { type CheckoutPlan, finishCheckout } from './features.ts'
 import { overlayName, removeHalfMade } from './half-made.ts'
 import { lockReasonOf, writeAdminCopy } from './identity.ts'
 import { makeOverlayTree, probeOverlay } from './overlay.ts'
-import { isInside, preparePlace } from './placement.ts'
+import { preparePlace } from './placement.ts'
 import { freePorts, reservePorts } from './ports.ts'
 import { removeRecord, writeRecord } from './records.ts'
 import type { Report } from './report.ts'
@@ -49,7 +50,7 @@ export async function beginTree(context: WorkspaceContext, wanted: Wanted, asked
   const { commonDir } = repository
   const id = asked.previous?.id ?? wanted.id
   const { previous } = asked
-  const path = previous !== undefined && isInside(wanted.root, previous.path) ? previous.path : wanted.path
+  const path = previous !== undefined && isBelow(wanted.root, previous.path) ? previous.path : wanted.path
   for (const warning of preparePlace(wanted.root, path)) report.warn(warning)
   const ports = await reservePorts(context, { id, count: asked.options.ports, commonDir })
   let begun: BegunTree = { record: toRecord(context, wanted, asked, { id, path, ports }), asked, ownsBranch: asked.cut === 'before' }

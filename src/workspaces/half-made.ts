@@ -1,12 +1,13 @@
 import { existsSync, rmdirSync, rmSync } from 'node:fs'
 import { failure } from '../core/errors.ts'
+import { isBelow } from '../core/paths.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import { findTree, listHalfMadeTrees } from '../git/admin.ts'
 import { deleteTree } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
 import { ownerOf } from './identity.ts'
 import { abandonOverlay } from './overlay.ts'
-import { isInside, whatIsAt } from './placement.ts'
+import { whatIsAt } from './placement.ts'
 import type { Wanted } from './wanted.ts'
 
 /**
@@ -25,7 +26,7 @@ export async function removeHalfMade(
   }
   const tree = findTree(repository.commonDir, path)
   // Records lie in the repository, where whoever works in a tree can write: a path in them is no permission to delete.
-  if (!isInside(root, path) && (tree !== undefined || existsSync(path))) throw failure('not_owned', { path, why: `it is not inside of ${root}` })
+  if (!isBelow(root, path) && (tree !== undefined || existsSync(path))) throw failure('not_owned', { path, why: `it is not inside of ${root}` })
   if (options.copyOnWrite) await abandonOverlay(context, { name: overlayName(record), path })
   for (const { adminDir, lockReason } of listHalfMadeTrees(repository.commonDir)) {
     if (isOurs(lockReason)) rmSync(adminDir, { recursive: true, force: true })

@@ -19,16 +19,23 @@ type Layers = Pick<WorkspaceOverlay, 'lower' | 'upper' | 'work'>
 
 const mountTimeoutMs = 30_000
 
-/** All overlay mounts, those of others too. In the order in which they were made: of several at one path the last is seen. */
-export function listOverlayMounts(): readonly OverlayMount[] {
-  let text: string
+/** What this process sees mounted (proc_pid_mountinfo(5)); empty where the system does not tell. */
+function readMounts(): string {
   try {
-    text = readFileSync('/proc/self/mountinfo', 'utf8')
+    return readFileSync('/proc/self/mountinfo', 'utf8')
   } catch {
-    return []
+    return ''
   }
-  return parseMounts(text)
 }
+
+/** Every place where a file system is mounted. */
+export const mountPoints = (): readonly string[] =>
+  readMounts()
+    .split('\n')
+    .flatMap((line) => unescaped(line.split(' ')[4] ?? '') || [])
+
+/** All overlay mounts, those of others too. In the order in which they were made: of several at one path the last is seen. */
+export const listOverlayMounts = (): readonly OverlayMount[] => parseMounts(readMounts())
 
 /** proc_pid_mountinfo(5): `… <root> <mount point> <options> [<fields>] - <type> <source> <options of the file system>`. */
 export function parseMounts(text: string): readonly OverlayMount[] {

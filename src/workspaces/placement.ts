@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { findRepository } from '../git/repository.ts'
 
@@ -14,8 +14,6 @@ export function canonical(path: string): string {
     return parent === path ? path : join(canonical(parent), basename(path))
   }
 }
-
-export const isInside = (folder: string, path: string): boolean => path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 
 /**
  * Makes the folder of a tree's parent, and what is missing above it, for nobody else to look into. Gives warnings about the place. Refuses

@@ -1,14 +1,16 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { failure, hasReason } from '../core/errors.ts'
+import { isBelow } from '../core/paths.ts'
 import type { ReleasedWorkspace, ReleaseWorkspaceRequest } from '../core/workspace-provider.ts'
 import type { WorkspaceContext } from './context.ts'
 import { type FoundWorkspace, findWorkspace } from './find.ts'
+import { mountPoints } from './mounts.ts'
 import { requireNobodyIn } from './occupied.ts'
-import { canonical, isInside } from './placement.ts'
+import { canonical } from './placement.ts'
 import { rootOf } from './release-owned.ts'
 import { repositoriesBelow } from './repositories.ts'
-import { emptyTrashLater, mountPoints, moveToTrash, removeEmptyParent } from './trash.ts'
+import { emptyTrashLater, moveToTrash, removeEmptyParent } from './trash.ts'
 
 /** The workspace that is meant; undefined where there is none any more. */
 export async function findReleasable(context: WorkspaceContext, { workspace, repo }: ReleaseWorkspaceRequest): Promise<FoundWorkspace | undefined> {
@@ -29,7 +31,7 @@ export async function releaseLost(context: WorkspaceContext, request: ReleaseWor
   const answer = (released: boolean): ReleasedWorkspace => ({ id: workspace, released, rescue: null, branch: null, stopped: [], actions: [], warnings: [] })
   const root = rootOf(context)
   const named = canonical(resolve(context.base, workspace))
-  const lost = repositoriesBelow(root).lost.find(({ path }) => path === named || isInside(path, named) || path.endsWith(`-${workspace}`))
+  const lost = repositoriesBelow(root).lost.find(({ path }) => path === named || isBelow(path, named) || path.endsWith(`-${workspace}`))
   if (lost === undefined) {
     const isFolder = (isAbsolute(workspace) || workspace.startsWith('.')) && statSync(named, { throwIfNoEntry: false })?.isDirectory() === true
     if (isFolder) throw failure('not_owned', { path: named, why: 'no workspace is on record there' })
@@ -41,7 +43,7 @@ export async function releaseLost(context: WorkspaceContext, request: ReleaseWor
     throw failure('workspace_unusable', { workspace: path, why: `its repository ${commonDir} is gone, so that it cannot be told what is only there` })
   }
   requireNobodyIn(path, path, stop === true)
-  if (realpathSync.native(path) !== path || mountPoints().some((point) => point === path || isInside(path, point))) {
+  if (realpathSync.native(path) !== path || mountPoints().some((point) => point === path || isBelow(path, point))) {
     throw failure('not_owned', { path, why: 'it is mounted, or leads somewhere else' })
   }
   moveToTrash(context, path, 'lost')

@@ -1,16 +1,17 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { failure } from '../core/errors.ts'
+import { isBelow } from '../core/paths.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import type { Tree } from '../git/admin.ts'
 import { findIndexLock } from '../git/index-file.ts'
 import type { WorkspaceContext } from './context.ts'
 import { ownerOf, readAdminCopy } from './identity.ts'
+import { mountPoints } from './mounts.ts'
 import { isMounted } from './overlay.ts'
-import { canonical, isInside } from './placement.ts'
+import { canonical } from './placement.ts'
 import type { Releasing } from './release.ts'
 import { look } from './resume.ts'
-import { mountPoints } from './trash.ts'
 
 /** What is there of a workspace and surely its own. */
 export interface OwnTree {
@@ -80,10 +81,10 @@ function requireUnlocked({ now }: WorkspaceContext, { adminDir }: Tree, path: st
 
 function requireOwnPath(root: string, commonDir: string, path: string, isOverlay: boolean): string {
   const refuse = (why: string) => failure('not_owned', { path, why })
-  if (!isInside(root, path)) throw refuse(`it is not inside of ${root}`)
+  if (!isBelow(root, path)) throw refuse(`it is not inside of ${root}`)
   if (realpathSync.native(path) !== path) throw refuse('it leads somewhere else by a symbolic link')
-  if (commonDir === path || isInside(path, commonDir)) throw refuse('it holds the repository itself')
-  const mount = mountPoints().find((point) => (point === path && !isOverlay) || isInside(path, point))
+  if (commonDir === path || isBelow(path, commonDir)) throw refuse('it holds the repository itself')
+  const mount = mountPoints().find((point) => (point === path && !isOverlay) || isBelow(path, point))
   if (mount !== undefined) throw refuse(`a file system is mounted at ${mount}`)
   return path
 }

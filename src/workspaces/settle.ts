@@ -1,5 +1,6 @@
 import { existsSync, rmdirSync } from 'node:fs'
 import { failure, hasReason } from '../core/errors.ts'
+import { isBelow } from '../core/paths.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import type { ProviderCall } from '../core/workspace-provider.ts'
 import { listTrees, type Tree, usesBranch } from '../git/admin.ts'
@@ -15,7 +16,7 @@ import { removeHalfMade } from './half-made.ts'
 import { lockReasonOf, ownerOf, readAdminCopy } from './identity.ts'
 import { checkFree, mendTree } from './mend.ts'
 import { findOverlay, isMounted, mountAgain, removeOverlay } from './overlay.ts'
-import { isInside, whatIsAt } from './placement.ts'
+import { whatIsAt } from './placement.ts'
 import { existing, type Prepared } from './prepare.ts'
 import { listRecords, readRecord } from './records.ts'
 import { registerAgain } from './register-again.ts'
@@ -99,7 +100,7 @@ async function resume(
   report: Report,
 ): Promise<Settled> {
   // Where its record says, it may be outside of the root that is configured now.
-  if (found.path !== record?.path && !isInside(wanted.root, found.path)) {
+  if (found.path !== record?.path && !isBelow(wanted.root, found.path)) {
     const { branch, root } = wanted
     throw branch === null
       ? failure('not_owned', { path: found.path, why: `it is not inside of ${root}` })
@@ -175,7 +176,7 @@ async function make(
   if (branch !== null) {
     const elsewhere = listTrees(commonDir).find((tree) => usesBranch(tree, branch))
     const owner = elsewhere && listRecords(commonDir).find((each) => each.record.path === elsewhere.path && each.key !== wanted.key)
-    if (elsewhere && !elsewhere.isMain && isInside(root, elsewhere.path) && owner === undefined && whatIsAt(elsewhere.path) === 'folder') {
+    if (elsewhere && !elsewhere.isMain && isBelow(root, elsewhere.path) && owner === undefined && whatIsAt(elsewhere.path) === 'folder') {
       return resume(context, { ...wanted, path: elsewhere.path }, undefined, { kind: 'there', tree: elsewhere, path: elsewhere.path, isLinked: true }, report)
     }
     checkFree(wanted, undefined, () => owner?.record.id)

@@ -4,7 +4,8 @@ import { expect, it, vi } from 'vitest'
 import { openWorld, type World } from '../../test/support/world.ts'
 import { startInBackground } from '../process/background.ts'
 import { trashFolder } from './layout.ts'
-import { emptyTrash, emptyTrashLater, mountPoints, moveToTrash } from './trash.ts'
+import { mountPoints } from './mounts.ts'
+import { emptyTrash, emptyTrashLater, moveToTrash } from './trash.ts'
 
 function withTree(world: World, name = 'a tree') {
   const root = world.path('workspaces')

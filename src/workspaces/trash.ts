@@ -1,11 +1,12 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { errnoOf, failure } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
+import { isBelow } from '../core/paths.ts'
 import type { WorkspaceContext } from './context.ts'
 import { trashFolder } from './layout.ts'
-import { isInside } from './placement.ts'
+import { mountPoints } from './mounts.ts'
 
 /** Trees that are gone for everybody and are yet to be deleted. All that is in the folder is ours, and nothing in it is needed. */
 
@@ -69,7 +70,7 @@ function entriesOf(folder: string, olderThanMs: number): string[] {
       // A rename changes when the folder itself was last changed, and not what is in it.
       const since = lstatSync(path, { throwIfNoEntry: false })?.ctimeMs
       const isOld = since !== undefined && (olderThanMs === 0 || Date.now() - since >= olderThanMs)
-      return isOld && !mounts.some((mount) => mount === path || isInside(path, mount))
+      return isOld && !mounts.some((mount) => mount === path || isBelow(path, mount))
     })
 }
 
@@ -100,20 +101,6 @@ async function deleteTree(path: string): Promise<boolean> {
 async function openFolders(folder: string): Promise<void> {
   chmodSync(folder, 0o700)
   for (const entry of await readdir(folder, { withFileTypes: true })) if (entry.isDirectory()) await openFolders(join(folder, entry.name))
-}
-
-/** Every place where this process sees a file system mounted (proc_pid_mountinfo(5)). */
-export function mountPoints(): string[] {
-  let text: string
-  try {
-    text = readFileSync('/proc/self/mountinfo', 'utf8')
-  } catch {
-    return []
-  }
-  return text.split('\n').flatMap((line) => {
-    const point = line.split(' ')[4]
-    return point === undefined ? [] : [point.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))]
-  })
 }
 
 /** Takes the folder of a repository away when its last tree is gone. */
