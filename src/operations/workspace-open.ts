@@ -31,17 +31,7 @@ export const workspaceOpen = operation({
   }),
   cli: {
     hidden: ['sparse', 'carry', 'passEnv'],
-    values: {
-      ...repoValue,
-      base: 'REF',
-      branch: 'NAME',
-      operator: 'NAME',
-      setup: 'SCRIPT',
-      remote: 'NAME',
-      remotePolicy: 'POLICY',
-      submodules: 'MODE',
-      lfs: 'MODE',
-    },
+    values: { ...repoValue, base: 'REF', branch: 'NAME', operator: 'NAME', setup: 'SCRIPT', remote: 'NAME' },
     defaults: { repo: 'the current folder' },
     examples: [
       'holdfast workspace open --branch feature/login',
