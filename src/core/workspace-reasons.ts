@@ -22,6 +22,7 @@ export type FetchFailure = (typeof fetchFailures)[number]
 
 /** What can stand in the way of a workspace, a rescue or a file in one. Part of the table in errors.ts. */
 export const workspaceReasons = {
+  canceled: reason<Record<never, never>>('failed_precondition', () => 'canceled; what was begun and not finished is taken back'),
   git_missing: reason<{ program: string }>('unavailable', (f) => `there is no program ${f.program} on the PATH of Holdfast`, {
     remedy: () => 'install git 2.31 or later',
   }),

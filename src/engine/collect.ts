@@ -14,7 +14,7 @@ const graceMs = 2_000
 /** Makes what runs programs of ours. They are settled like any other command; `mark` gives the id of each. */
 export function createProgramRunner(openSession: () => Promise<Session>, mark: () => string, clock: Clock = systemClock): RunProgram {
   return async (request) => {
-    if (request.signal?.aborted) throw failure('canceled_before_start', {})
+    if (request.signal?.aborted) throw failure('canceled', {})
     const session = await openSession()
     const { argv, cwd, stdin } = request
     const id = mark()

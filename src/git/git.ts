@@ -126,7 +126,7 @@ export function createGit({ runProgram, ownEnv, lockWaitsMs: waits = lockWaitsMs
       stderr: redactAddresses(text(result.stderr)),
     }
     if (outcome.kind === 'timed_out') throw failure('git_timeout', { what: answer.command, afterMs: timeoutMs, git: { ...answer, exitCode: null } })
-    if (outcome.kind === 'canceled') throw failure('canceled_before_start', {})
+    if (outcome.kind === 'canceled') throw failure('canceled', {})
     if (outcome.kind === 'lost' || (result.truncated && call.firstBytes === undefined)) throw failure('git_failed', { what: answer.command, git: answer })
     return { exitCode: outcome.exitCode ?? -1, stdout: text(result.stdout), bytes: result.stdout, stderr: answer.stderr, answer }
   }
@@ -158,7 +158,7 @@ export function createGit({ runProgram, ownEnv, lockWaitsMs: waits = lockWaitsMs
   }
 
   async function run(call: GitCall): Promise<GitResult> {
-    if (call.signal?.aborted) throw failure('canceled_before_start', {})
+    if (call.signal?.aborted) throw failure('canceled', {})
     await checkVersion()
     for (let attempt = 0; ; attempt++) {
       const { env, settings } = await prepare(call)
@@ -168,7 +168,7 @@ export function createGit({ runProgram, ownEnv, lockWaitsMs: waits = lockWaitsMs
       if (lockInTheWay(result.stderr) === undefined) return result
       // Several that failed at once are not to meet again.
       await pause(wait * (0.5 + Math.random()), undefined, { signal: call.signal }).catch(() => {})
-      if (call.signal?.aborted) throw failure('canceled_before_start', {})
+      if (call.signal?.aborted) throw failure('canceled', {})
     }
   }
 

@@ -280,7 +280,7 @@ it('a canceled fetch is no local base, and leaves nothing', async () => {
   const { repo } = await published(world)
   const stop = new AbortController()
   const resolving = resolveBase(repo, { base: 'main', policy: 'prefer-remote', signal: stop.signal, onProgress: () => stop.abort() })
-  await expect(resolving).rejects.toMatchObject({ details: { reason: 'canceled_before_start' } })
+  await expect(resolving).rejects.toMatchObject({ details: { reason: 'canceled' } })
   expect(world.sh(repo.mainRoot, 'for-each-ref', 'refs/holdfast/')).toBe('')
 })
 

@@ -84,7 +84,7 @@ async function below(repository: GitRepository, options: CheckoutSubmodules, { f
     options.onProgress?.(`submodule ${path}`)
     const kept = join(modules, submodule.name)
     const outcome = await checkoutOne(repository, tree, { submodule, path, kept, options }).catch((error: unknown): SubmoduleOutcome => {
-      if (hasReason(error, 'canceled_before_start') || !isOurs(error)) throw error
+      if (hasReason(error, 'canceled') || !isOurs(error)) throw error
       return { path, failed: messageOf(error), isAbsent: false, from: 'here' }
     })
     outcomes.push(outcome)

@@ -197,7 +197,7 @@ it('a cancellation removes what was copied, and what was there stays', async () 
     said.push(what)
     if (what.startsWith('carried over 1000')) stop.abort()
   }
-  await expect(carry(world, places, { signal: stop.signal, onProgress })).rejects.toMatchObject({ details: { reason: 'canceled_before_start' } })
+  await expect(carry(world, places, { signal: stop.signal, onProgress })).rejects.toMatchObject({ details: { reason: 'canceled' } })
   expect([said, carried(places.path), readdirSync(join(places.path, 'cache'))]).toEqual([
     ['carrying over 3000 files', 'carried over 1000 of 3000 files'],
     ['cache/own'],

@@ -39,7 +39,7 @@ export async function carryOver(context: WorkspaceContext, request: CarryOver): 
     copied = await copyFiles({ source, target: path, files, signal, onCopied: (count) => onProgress?.(`carried over ${count} of ${files.length} files`) })
   } catch (error) {
     // A fault of ours and a wish that nobody can fulfil are told as such. All else is no reason to go without the tree.
-    if (hasReason(error, 'invalid') || hasReason(error, 'canceled_before_start') || errnoOf(error) === undefined) throw error
+    if (hasReason(error, 'invalid') || hasReason(error, 'canceled') || errnoOf(error) === undefined) throw error
     return [{ name, status: 'failed', detail: `nothing was carried over: ${messageOf(error)}` }]
   }
   const tops = shownPaths(topsOf(list.files.map((file) => file.path)))

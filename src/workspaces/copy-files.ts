@@ -86,7 +86,7 @@ export async function copyFiles({ source, target, files, signal, onCopied }: Cop
   try {
     let since = monotonicMs()
     for (const file of files) {
-      if (signal?.aborted) throw failure('canceled_before_start', {})
+      if (signal?.aborted) throw failure('canceled', {})
       try {
         await copyOne(file)
       } catch (error) {

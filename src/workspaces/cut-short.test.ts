@@ -94,7 +94,7 @@ it('waiting for another process ends when the call is canceled', async () => {
       if (what.startsWith('waiting')) cancel.abort()
     }
     const opening = openWorkspace(world.context(), { repo, branch: 'work' }, { signal: cancel.signal, onProgress })
-    await expect(opening).rejects.toMatchObject({ details: { reason: 'canceled_before_start' } })
+    await expect(opening).rejects.toMatchObject({ details: { reason: 'canceled' } })
   } finally {
     maker.kill('SIGKILL')
   }

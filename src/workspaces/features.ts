@@ -151,7 +151,7 @@ async function orFailed<T, F>(promise: Promise<T>, instead: (said: string) => F)
   try {
     return await promise
   } catch (error) {
-    if (hasReason(error, 'canceled_before_start')) throw error
+    if (hasReason(error, 'canceled')) throw error
     if (error instanceof HoldfastError) return instead(error.message)
     throw error
   }

@@ -241,7 +241,7 @@ it('canceled in the middle it leaves nothing', async () => {
       if (args[0] === step) cancel.abort()
     })
     await expect(openWorkspace(world.context({ git }), { repo, branch: 'work' }, { signal: cancel.signal }), step).rejects.toMatchObject({
-      details: { reason: 'canceled_before_start' },
+      details: { reason: 'canceled' },
     })
     expectNothing(world, repo, refs)
   }

@@ -64,7 +64,7 @@ async function openAnyhow(
   report.note('requested')
   await sweepFetchRefs(repository, context.now())
   for (let attempt = 1; attempt <= maxAttempts; ) {
-    if (call.signal?.aborted) throw failure('canceled_before_start', {})
+    if (call.signal?.aborted) throw failure('canceled', {})
     const record = readRecord(repository.commonDir, key)
     const situation = await lookAt(context, wanted, record)
     const prepared = hasTree(situation, record) ? undefined : await prepareTree(context, wanted, record, situation, report, call)

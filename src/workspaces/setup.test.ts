@@ -188,7 +188,7 @@ it('a cancellation is no failure: the next call runs it whole', async () => {
   const running = run({ signal: stop.signal })
   await until(() => existsSync(join(path, '../begun')))
   stop.abort()
-  await expect(running).rejects.toMatchObject({ details: { reason: 'canceled_before_start' } })
+  await expect(running).rejects.toMatchObject({ details: { reason: 'canceled' } })
   expect(state()?.setup).toMatchObject({ state: 'pending', attempt: 0, run: 'run1' })
   writeFileSync(join(path, '../go'), '')
   expect([await run(), count()]).toEqual([expect.objectContaining({ state: 'done', attempt: 1, run: 'run2' }), 2])

@@ -14,7 +14,7 @@ const askAgainMs = 15
 export const lockFile: LockFile = async (file, { what, timeoutMs, signal }) => {
   const until = monotonicMs() + timeoutMs
   for (;;) {
-    if (signal?.aborted) throw failure('canceled_before_start', {})
+    if (signal?.aborted) throw failure('canceled', {})
     const database = tryLock(file)
     if (database) return unlock(database)
     if (monotonicMs() >= until) throw failure('lock_timeout', { what, afterMs: timeoutMs, holder: holderOf(file) })
