@@ -108,9 +108,11 @@ export interface HeldLease {
 /** Says in the workspace of a run that it begins; undefined where it is in none. Throws `workspace_unusable`. */
 export async function takeLeaseFor(context: AppContext, first: RunRecord, workspace: RunWorkspace | undefined): Promise<HeldLease | undefined> {
   if (!workspace) return undefined
-  const { takeLease, dropLease } = await import('./leases.ts')
+  const [{ takeLease, dropLease }, { tell }] = await Promise.all([import('./leases.ts'), import('../workspaces/events.ts')])
   const lease = { run: first.id, home: context.home.path, command: first.command, holder: context.machine.self }
   const warnings = takeLease(workspace, lease)
+  const { commonDir, key, record } = workspace
+  tell(commonDir, key, { at: context.now().toISOString(), workspace: record.id, name: 'leased', durationMs: null, facts: { run: first.id } })
   const drop = (): void => dropLease(workspace, first.id)
   return {
     warnings,

@@ -121,6 +121,43 @@ describe('a release and commands that begin at the same time', () => {
   })
 })
 
+describe('the history of a workspace', () => {
+  inPlace('tells of each thing that happened to it in order, with the commits and how long each took', async (place) => {
+    const { holdfast, world } = place
+    writeFileSync(join(world.root, '.worktreeinclude'), 'local.txt\n')
+    repository(place)
+    writeFileSync(join(world.root, '.git/info/exclude'), 'local.txt\nfresh\n')
+    writeFileSync(join(world.root, 'local.txt'), 'local\n')
+    gitIn(place, world.folder, 'clone', '--quiet', '--bare', world.root, world.path('remote.git'))
+    gitIn(place, world.root, 'remote', 'add', 'origin', world.path('remote.git'))
+    const sha = gitIn(place, world.root, 'rev-parse', 'main')
+    const { id, setup } = await holdfast.openWorkspace({ branch: 'work', base: 'main', setup: 'echo set up >fresh' })
+    const run = await holdfast.exec({ workspace: id, script: 'echo mine >mine.txt' })
+    const before = await holdfast.showWorkspace({ workspace: id })
+    expect(before.events.map(({ name }) => name)).toEqual([
+      ...['requested', 'fetched', 'created', 'carried-over', 'ready'],
+      ...['leased', 'setup-started', 'setup-finished', 'setup', 'leased'],
+    ])
+    const told = (name: string) => before.events.findLast((event) => event.name === name)
+    for (const name of ['fetched', 'created', 'ready']) expect(told(name)).toMatchObject({ durationMs: expect.any(Number), facts: { sha } })
+    expect(told('setup-finished')).toMatchObject({ durationMs: expect.any(Number), facts: { run: setup?.run, attempt: 1, ok: true } })
+    expect(told('leased')).toMatchObject({ workspace: id, facts: { run: run.id } })
+    const { rescue } = await holdfast.releaseWorkspace({ workspace: id })
+    await holdfast.openWorkspace({ branch: 'work', setup: null })
+    const { events } = await holdfast.showWorkspace({ workspace: id })
+    expect(events.slice(0, before.events.length)).toEqual(before.events)
+    expect(events.slice(before.events.length).map(({ name }) => name)).toEqual([
+      ...['releasing', 'rescued', 'removed', 'released'],
+      ...['requested', 'checked-out', 'carried-over', 'ready'],
+    ])
+    expect(events.find(({ name }) => name === 'rescued')).toMatchObject({
+      durationMs: expect.any(Number),
+      facts: { ref: rescue, sha: gitIn(place, world.root, 'rev-parse', String(rescue)) },
+    })
+    expect(events.map(({ at }) => at)).toEqual(events.map(({ at }) => at).sort())
+  })
+})
+
 describeSupervised('a workspace with commands in the background', () => {
   inPlace('is in use as long as one of any project goes on in it, and stops those for its release', async (place) => {
     repository(place)
