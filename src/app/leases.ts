@@ -1,9 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { failure, messageOf } from '../core/errors.ts'
 import type { Machine } from '../core/machine.ts'
 import type { ProcessIdentity, RunRecord } from '../core/run.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
+import { makePlainFolder, readPlainText, replacePlain } from '../git/plain-file.ts'
 import { repositoryFiles } from '../workspaces/layout.ts'
 import { readRecord as readWorkspace } from '../workspaces/records.ts'
 import { isRunId, leftBehind, type RunFolder, readRecord } from './run-folder.ts'
@@ -37,11 +38,9 @@ export interface LeasedRun {
 export function takeLease(at: RunWorkspace, lease: Lease): string[] {
   const path = leasePath(at, lease.run)
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makePlainFolder(at.commonDir, dirname(path))
     // Whole or not at all: a part of it would count as none.
-    const draft = join(dirname(path), `.${lease.run}`)
-    writeFileSync(draft, JSON.stringify(lease), { mode: 0o600 })
-    renameSync(draft, path)
+    replacePlain(path, JSON.stringify(lease), { temporary: join(dirname(path), `.${lease.run}`) })
   } catch (error) {
     return [`workspace ${at.record.id} could not be told of this run (${messageOf(error)}): it may be released while the command goes on`]
   }
@@ -89,6 +88,8 @@ async function goesOn(run: RunRecord, folder: RunFolder, machine: Pick<Machine, 
   return (await machine.findTree(run.id, run.process, leftBehind(folder, run.id))).length > 0
 }
 
+const maxLeaseBytes = 1024 ** 2
+
 function readLeases(at: Pick<RunWorkspace, 'commonDir' | 'key'>): Lease[] {
   let names: string[]
   try {
@@ -98,7 +99,7 @@ function readLeases(at: Pick<RunWorkspace, 'commonDir' | 'key'>): Lease[] {
   }
   return names.filter(isRunId).flatMap((name) => {
     try {
-      const lease = JSON.parse(readFileSync(leasePath(at, name), 'utf8')) as Partial<Lease>
+      const lease = JSON.parse(readPlainText(leasePath(at, name), maxLeaseBytes)) as Partial<Lease>
       const isWhole = lease.run === name && [lease.home, lease.command].every((text) => typeof text === 'string') && typeof lease.holder?.pid === 'number'
       return isWhole ? [lease as Lease] : []
     } catch {

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure } from '../core/errors.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
+import { readPlainText } from '../git/plain-file.ts'
 import type { Repository } from '../git/repository.ts'
 import { keyOf } from '../workspaces/layout.ts'
 import { portVariables } from '../workspaces/ports.ts'
@@ -19,6 +19,7 @@ export type FindRepository = (folder: string) => Repository | undefined
 
 /** The copy of a record that dies with its tree. */
 const copyName = 'holdfast.json'
+const maxCopyBytes = 64 * 1024
 
 /**
  * The workspace that a repository's worktree is, told by its files alone: the copy in its administrative folder names a record of the
@@ -46,7 +47,7 @@ interface Copy {
 
 function readCopy(adminFolder: string): Copy | undefined {
   try {
-    const { id, key, nonce } = JSON.parse(readFileSync(join(adminFolder, copyName), 'utf8')) as Partial<Copy>
+    const { id, key, nonce } = JSON.parse(readPlainText(join(adminFolder, copyName), maxCopyBytes)) as Partial<Copy>
     // The key becomes the name of a file.
     return typeof id === 'string' && typeof nonce === 'string' && typeof key === 'string' && /^[0-9a-f]{16}$/.test(key) ? { id, key, nonce } : undefined
   } catch {

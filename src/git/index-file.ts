@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../core/errors.ts'
+import { readPlain } from './plain-file.ts'
 import { hasOpen, isWorkingIn, listPids, readOfProcess } from './processes.ts'
 
 /** The index of a tree as a file. git reads a damaged one without complaint in some places, and shows nonsense. */
+
+// Of some million files.
+const maxIndexBytes = 1024 ** 3
 
 export type IndexHealth = 'whole' | 'missing' | 'damaged'
 
@@ -12,7 +16,7 @@ export type IndexHealth = 'whole' | 'missing' | 'damaged'
 export function checkIndex(adminDir: string): IndexHealth {
   let bytes: Buffer
   try {
-    bytes = readFileSync(join(adminDir, 'index'))
+    bytes = readPlain(join(adminDir, 'index'), maxIndexBytes)
   } catch (error) {
     return errnoOf(error) === 'ENOENT' ? 'missing' : 'damaged'
   }

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { headLog, namesIn, operationState } from './kept-state.ts'
+import { readPlainText } from './plain-file.ts'
 import type { TreeGit } from './tree-place.ts'
 
 /** Commits that nothing holds but the tree that goes away. */
@@ -64,7 +65,7 @@ export async function listRefs(tree: TreeGit, patterns: readonly string[]): Prom
 
 /** Where HEAD names a branch, that keeps its commit, or is looked at itself. */
 async function detachedHead(tree: TreeGit): Promise<string[]> {
-  const text = readFileSync(join(tree.place.adminDir, 'HEAD'), 'utf8').trim()
+  const text = readPlainText(join(tree.place.adminDir, 'HEAD')).trim()
   if (/^[0-9a-f]{40,64}$/.test(text)) return /^0+$/.test(text) ? [] : [text]
   if (text !== 'ref: refs/heads/.invalid' && text.startsWith('ref: refs/heads/')) return []
   const found = await tree.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], { reads: true })

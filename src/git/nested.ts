@@ -1,8 +1,9 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { isInside } from '../core/paths.ts'
 import { type ByteText, below, toBytes, toShown } from './byte-text.ts'
+import { readPlainText } from './plain-file.ts'
 import type { TreeChanges } from './tree-changes.ts'
 import { commonDirOf, type TreeGit, type TreePlace } from './tree-place.ts'
 
@@ -78,7 +79,7 @@ function toNested(tree: TreeGit, path: ByteText, kind: NestedRepository['kind'])
 export function adminDirOf(folder: string): string | undefined {
   const dotGit = join(folder, '.git')
   const stat = statSync(dotGit, { throwIfNoEntry: false })
-  const named = stat?.isFile() ? /^gitdir: ([^\r\n\0]+)/.exec(readFileSync(dotGit, 'utf8'))?.[1] : undefined
+  const named = stat?.isFile() ? /^gitdir: ([^\r\n\0]+)/.exec(readPlainText(dotGit))?.[1] : undefined
   const adminDir = stat?.isDirectory() ? dotGit : named && resolve(folder, named)
   return adminDir && statSync(join(adminDir, 'HEAD'), { throwIfNoEntry: false })?.isFile() ? adminDir : undefined
 }

@@ -1,7 +1,8 @@
-import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { failure } from '../core/errors.ts'
 import type { Git, GitCall, GitResult } from './git.ts'
+import { readPlainText } from './plain-file.ts'
 import { findRepository, type Repository } from './repository.ts'
 
 /** What may be said of a call besides its arguments; where it runs is fixed. */
@@ -103,7 +104,7 @@ function isForeign({ root, gitDir, commonDir }: Repository): boolean {
 function isBareRepository(commonDir: string): boolean {
   let config = ''
   try {
-    config = readFileSync(join(commonDir, 'config'), 'utf8')
+    config = readPlainText(join(commonDir, 'config'))
   } catch {
     return basename(commonDir) !== '.git'
   }

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure, type HoldfastError } from '../core/errors.ts'
 import { type GitResult, gitFailure } from './git.ts'
 import type { GitRepository } from './open.ts'
+import { readPlainText } from './plain-file.ts'
 
 /**
  * Refs by their full names. Each change names the value that it expects, so that of several processes one wins and nobody's
@@ -134,10 +135,12 @@ function broken(repo: GitRepository, ref: string): HoldfastError {
   return failure('branch_broken', { branch: ref.replace(/^refs\/heads\//, ''), proposed: lastOfReflog(join(repo.commonDir, 'logs', ref)) })
 }
 
+const maxReflogBytes = 64 * 1024 ** 2
+
 /** The newest commit that a reflog names. */
 function lastOfReflog(path: string): string | null {
   try {
-    const entries = readFileSync(path, 'utf8').trimEnd().split('\n').reverse()
+    const entries = readPlainText(path, maxReflogBytes).trimEnd().split('\n').reverse()
     for (const entry of entries) {
       const sha = /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /.exec(entry)?.[1]
       if (sha && !/^0+$/.test(sha)) return sha

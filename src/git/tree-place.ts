@@ -1,7 +1,8 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Git, GitResult } from './git.ts'
 import type { GitCallOptions, GitPlace } from './open.ts'
+import { readPlainText } from './plain-file.ts'
 
 /** A working tree and the folder of its own state, as its `.git` should name it. Either may be asked without the other. */
 export interface TreePlace {
@@ -37,7 +38,7 @@ export function treeGit(git: Git, place: TreePlace): TreeGit {
 
 export function commonDirOf(adminDir: string): string {
   try {
-    return resolve(adminDir, readFileSync(`${adminDir}/commondir`, 'utf8').trim())
+    return resolve(adminDir, readPlainText(`${adminDir}/commondir`).trim())
   } catch {
     return adminDir
   }

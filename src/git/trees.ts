@@ -1,9 +1,10 @@
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { findTree, type Tree } from './admin.ts'
 import type { GitResult } from './git.ts'
 import type { GitRepository } from './open.ts'
+import { replacePlain } from './plain-file.ts'
 
 /** What changes the registration of worktrees. Every caller holds the lock of the repository. */
 
@@ -67,6 +68,5 @@ export async function lockTree(repository: GitRepository, path: string, reason: 
 function replaceLine(file: string, line: string): void {
   // Always the same name, so that what is left of a call that was cut short is taken up by the next one.
   const temporary = `${file}.holdfast`
-  writeFileSync(temporary, `${line}\n`)
-  renameSync(temporary, file)
+  replacePlain(file, `${line}\n`, { temporary, mode: 0o666 })
 }

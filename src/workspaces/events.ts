@@ -1,6 +1,6 @@
-import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { WorkspaceEvent } from '../core/workspace.ts'
+import { appendPlain, makePlainFolder, readPlainText } from '../git/plain-file.ts'
 import { redactAddresses } from '../git/redact-addresses.ts'
 import { repositoryFiles } from './layout.ts'
 
@@ -8,8 +8,8 @@ import { repositoryFiles } from './layout.ts'
 export function tell(commonDir: string, key: string, event: WorkspaceEvent): void {
   try {
     const path = repositoryFiles(commonDir).events(key)
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    appendFileSync(path, `${JSON.stringify({ ...event, facts: withoutSecrets(event.facts) })}\n`, { mode: 0o600 })
+    makePlainFolder(commonDir, dirname(path))
+    appendPlain(path, `${JSON.stringify({ ...event, facts: withoutSecrets(event.facts) })}\n`)
   } catch {
     // What it tells of is done, told or not.
   }
@@ -20,11 +20,14 @@ function withoutSecrets(facts: WorkspaceEvent['facts']): WorkspaceEvent['facts']
   return Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name, typeof fact === 'string' ? redactAddresses(fact) : fact]))
 }
 
+// Some hundred bytes for each event, of which there are some for each time that it is opened.
+const maxEventBytes = 64 * 1024 ** 2
+
 /** The history of a workspace, oldest first; lines that cannot be understood are left out. */
 export function readEvents(commonDir: string, key: string): WorkspaceEvent[] {
   let text: string
   try {
-    text = readFileSync(repositoryFiles(commonDir).events(key), 'utf8')
+    text = readPlainText(repositoryFiles(commonDir).events(key), maxEventBytes)
   } catch {
     return []
   }

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { errnoOf, failure, hasReason } from '../core/errors.ts'
+import { readPlainText } from '../git/plain-file.ts'
 import type { WorkspaceContext } from './context.ts'
 import { repositoryFolder } from './layout.ts'
 import { layersInUse } from './overlay-folders.ts'
@@ -22,6 +23,8 @@ type FrozenContext = Pick<WorkspaceContext, 'runProgram' | 'ownEnv' | 'root' | '
 
 /** A checkout of many files on a slow disk takes long, and whoever needs the same one waits for it. */
 export const freezeTimeoutMs = 15 * 60_000
+
+const maxMarkerBytes = 64 * 1024
 
 const storesFolder = (root: string): string => join(root, '.bases')
 
@@ -53,7 +56,7 @@ export async function withStore<T>(
 export function findFrozen(store: FrozenStore, key: string): string | undefined {
   const { folder } = store
   try {
-    const { name } = JSON.parse(readFileSync(markerOf(store, key), 'utf8')) as { name?: unknown }
+    const { name } = JSON.parse(readPlainText(markerOf(store, key), maxMarkerBytes)) as { name?: unknown }
     const found = typeof name === 'string' && isFolderName(name) ? join(folder, name) : undefined
     return found !== undefined && existsSync(join(found, 'tree')) ? found : undefined
   } catch (error) {

@@ -1,6 +1,6 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WorkspaceRecord } from '../core/workspace.ts'
+import { readPlainText, replacePlain } from '../git/plain-file.ts'
 
 /** How a tree is known as the one of a workspace: by the reason of git's lock on it, and by a file that dies with its registration. */
 
@@ -21,18 +21,19 @@ export interface AdminCopy extends TreeOwner {
   readonly commonDir: string
 }
 
+const maxCopyBytes = 64 * 1024
+
 const fileOf = (adminDir: string): string => join(adminDir, 'holdfast.json')
 
 export function writeAdminCopy(adminDir: string, { id, nonce, key, commonDir }: AdminCopy): void {
-  const temporary = `${fileOf(adminDir)}.${process.pid}.new`
-  writeFileSync(temporary, `${JSON.stringify({ id, key, nonce, commonDir })}\n`, { mode: 0o600 })
-  renameSync(temporary, fileOf(adminDir))
+  const path = fileOf(adminDir)
+  replacePlain(path, `${JSON.stringify({ id, key, nonce, commonDir })}\n`, { temporary: `${path}.${process.pid}.new` })
 }
 
 /** undefined where there is none that can be understood. */
 export function readAdminCopy(adminDir: string): AdminCopy | undefined {
   try {
-    const { id, key, nonce, commonDir } = JSON.parse(readFileSync(fileOf(adminDir), 'utf8')) as Partial<AdminCopy>
+    const { id, key, nonce, commonDir } = JSON.parse(readPlainText(fileOf(adminDir), maxCopyBytes)) as Partial<AdminCopy>
     return id && key && nonce && commonDir ? { id, key, nonce, commonDir } : undefined
   } catch {
     return undefined

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
+import { readPlainText, replacePlain } from '../git/plain-file.ts'
 import type { WorkspaceContext } from './context.ts'
 import { freeBytesAt, measureUsage } from './disk-usage.ts'
 import { trashFolder } from './layout.ts'
@@ -79,7 +80,7 @@ function partsOf(root: string): string[] {
 
 function readSizes(file: string): Record<string, Measured> {
   try {
-    const sizes = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Partial<Measured>>
+    const sizes = JSON.parse(readPlainText(file)) as Record<string, Partial<Measured>>
     return Object.fromEntries(
       Object.entries(sizes).filter((entry): entry is [string, Measured] => typeof entry[1].bytes === 'number' && typeof entry[1].at === 'number'),
     )
@@ -91,9 +92,7 @@ function readSizes(file: string): Record<string, Measured> {
 /** A cache: without it the next one measures anew. */
 function writeSizes(file: string, sizes: Record<string, Measured>): void {
   try {
-    const sibling = `${file}.${process.pid}.new`
-    writeFileSync(sibling, JSON.stringify(sizes), { mode: 0o600 })
-    renameSync(sibling, file)
+    replacePlain(file, JSON.stringify(sizes), { temporary: `${file}.${process.pid}.new` })
   } catch {
     // The root may not be there yet, or be full.
   }

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { WorkspaceOverlay } from '../core/workspace.ts'
+import { readPlainText } from '../git/plain-file.ts'
 import { listOverlayMounts } from './mounts.ts'
 
 /**
@@ -13,6 +14,8 @@ export interface OverlayNote {
   readonly path: string
   readonly overlay: WorkspaceOverlay
 }
+
+const maxNoteBytes = 1024 ** 2
 
 const overlaysFolder = (root: string): string => join(root, '.overlays')
 
@@ -51,7 +54,7 @@ export function listOverlayNotes(root: string): { readonly notes: readonly Overl
     const folder = overlayFolder(root, name)
     let text: string
     try {
-      text = readFileSync(join(folder, 'overlay.json'), 'utf8')
+      text = readPlainText(join(folder, 'overlay.json'), maxNoteBytes)
     } catch {
       continue
     }

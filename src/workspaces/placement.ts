@@ -1,6 +1,7 @@
-import { appendFileSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { failure } from '../core/errors.ts'
+import { appendPlain, readPlainText } from '../git/plain-file.ts'
 import { findRepository } from '../git/repository.ts'
 
 /** Where trees are, as a place on disk. */
@@ -37,10 +38,10 @@ function exclude(commonDir: string, folder: string): void {
   // The folder itself being the top of a working tree, there is no name for it.
   if (folder === '') return
   const line = `/${folder.replaceAll(/[\\*?[\]!# ]/g, '\\$&')}/`
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const text = existsSync(file) ? readPlainText(file) : ''
   if (text.split('\n').includes(line)) return
   mkdirSync(dirname(file), { recursive: true })
-  appendFileSync(file, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`)
+  appendPlain(file, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`)
 }
 
 export type Found = 'nothing' | 'empty folder' | 'folder' | 'file' | 'link'

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { errnoOf, failure } from '../core/errors.ts'
 import type { ProcessIdentity } from '../core/run.ts'
+import { readPlainText } from '../git/plain-file.ts'
 import type { WorkspaceContext } from './context.ts'
 import { listRecords } from './records.ts'
 import { treesBelow } from './repositories.ts'
@@ -28,6 +29,7 @@ export interface PortReservation {
 }
 
 const lockTimeoutMs = 10_000
+const maxReservationBytes = 64 * 1024
 const portsFolder = (root: string): string => join(root, '.ports')
 
 /**
@@ -121,7 +123,7 @@ const ofNobody = { id: '', commonDir: null, holder: { pid: 0, startTime: '' } } 
 
 function readReservation(root: string, port: number): PortReservation | undefined {
   try {
-    const { id, commonDir, holder } = JSON.parse(readFileSync(fileOf(root, port), 'utf8')) as Partial<PortReservation>
+    const { id, commonDir, holder } = JSON.parse(readPlainText(fileOf(root, port), maxReservationBytes)) as Partial<PortReservation>
     return typeof id === 'string' && typeof holder?.pid === 'number' ? { port, id, commonDir: commonDir ?? null, holder } : { port, ...ofNobody }
   } catch (error) {
     return errnoOf(error) === 'ENOENT' ? undefined : { port, ...ofNobody }

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
 import type { GitRepository } from '../git/open.ts'
+import { makePlainFolder } from '../git/plain-file.ts'
 import type { WorkspaceContext } from './context.ts'
 import { repositoryFiles } from './layout.ts'
 
@@ -14,7 +14,7 @@ export async function withRepositoryLock<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const { folder, lock } = repositoryFiles(commonDir)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makePlainFolder(commonDir, folder)
   const unlock = await context.lock(lock, { what: `the repository ${mainRoot}`, timeoutMs: repositoryLockMs, signal })
   try {
     return await work()

@@ -1,10 +1,10 @@
-import { mkdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { failure } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
 import type { WorkspaceRecord, WorkspaceSetup } from '../core/workspace.ts'
 import type { ProviderCall } from '../core/workspace-provider.ts'
 import type { GitRepository } from '../git/open.ts'
+import { makePlainFolder } from '../git/plain-file.ts'
 import type { WorkspaceContext } from './context.ts'
 import { tell } from './events.ts'
 import { findWorkspace } from './find.ts'
@@ -76,7 +76,7 @@ async function withSetupLock<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const { folder, setup } = repositoryFiles(commonDir)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makePlainFolder(commonDir, folder)
   onProgress?.('setup')
   const unlock = await context.lock(setup(key), { what: `the setup of workspace ${id}`, timeoutMs: waitMs, signal })
   try {
@@ -131,7 +131,7 @@ async function runOnce(
   const over = { ...begun, run, ended, holder: null }
   if (!ok && signal?.aborted) {
     await write({ ...over, state: 'pending', attempt: attempt - 1 })
-    throw failure('canceled_before_start', {})
+    throw failure('canceled', {})
   }
   // It may have changed what it reads: what is there now is what it was run for.
   const setup: WorkspaceSetup = { ...over, state: ok ? 'done' : 'failed', inputs: setupInputsOf(record) }
@@ -145,7 +145,7 @@ async function waitForRun(context: WorkspaceContext, record: WorkspaceRecord, ru
   const until = monotonicMs() + waitMs
   const goesOn = async (): Promise<boolean> => (await context.commands.running(record)).some((command) => command.run === run)
   while (await goesOn()) {
-    if (signal?.aborted) throw failure('canceled_before_start', {})
+    if (signal?.aborted) throw failure('canceled', {})
     if (monotonicMs() > until) throw failure('lock_timeout', { what: `the setup of workspace ${record.id}`, afterMs: waitMs, holder: `run ${run}` })
     onProgress?.(`waiting for run ${run}, the setup that was begun before`)
     await pause(lookAgainMs, undefined, { signal }).catch(() => {})
