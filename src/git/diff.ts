@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { errnoOf } from '../core/errors.ts'
 import type { Git, GitResult } from './git.ts'
 import { type GitCallOptions, type GitPlace, inTree } from './open.ts'
+import { anyName } from './raw-objects.ts'
 
 export interface TreeDiff {
   /** `status`: a letter of git-diff(1), of a rename with the path where it came from in `from`. `added` and `removed` are lines, null of binary files. */
@@ -39,7 +40,7 @@ export async function diffTree(
   const folder = mkdtempSync(join(adminDir, 'holdfast-diff-'))
   const indexFile = join(folder, 'index')
   // A copy must not come to share anything with the index that it was made of.
-  const options: GitCallOptions = { indexFile, timeoutMs, signal, config: ['core.splitIndex=false', 'core.untrackedCache=false'] }
+  const options: GitCallOptions = { indexFile, timeoutMs, signal, config: ['core.splitIndex=false', 'core.untrackedCache=false', anyName] }
   const tree = inTree(git, path, adminDir)
   try {
     copyIndex(join(adminDir, 'index'), indexFile)

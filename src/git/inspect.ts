@@ -1,12 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ByteText, toShown } from './byte-text.ts'
 import type { Git } from './git.ts'
-import { namesIn, operationIn, stashLog } from './kept-state.ts'
+import { headsOfTrees, namesIn, operationIn, stashLog } from './kept-state.ts'
 import { findLoneCommits, type LoneCommits, listRefs } from './lone-commits.ts'
 import { findNested, type NestedRepository } from './nested.ts'
+import { readPlainText } from './plain-file.ts'
 import { hashFiles } from './raw-objects.ts'
-import { isAt, readChanges, type TreeChanges } from './tree-changes.ts'
+import { isAt, isFile, readChanges, type TreeChanges } from './tree-changes.ts'
 import { type TreeGit, type TreePlace, treeGit } from './tree-place.ts'
 
 /** What a tree holds. */
@@ -54,9 +55,9 @@ async function inspect(git: Git, place: TreePlace, findCommits: (tree: TreeGit) 
 /** Of a repository that dies with the tree everything counts that no remote has. */
 async function nestedCommits(tree: TreeGit, { outlives, kind }: NestedRepository): Promise<LoneCommits> {
   if (outlives) return findLoneCommits(tree)
-  const stashed = namesIn(stashLog(tree.commonDir))
+  const named = namesIn([...stashLog(tree.commonDir), ...headsOfTrees(tree.commonDir)])
   return findLoneCommits(tree, {
-    from: [...stashed, ...(await listRefs(tree, ownBranches)).map(({ sha }) => sha)],
+    from: [...named, ...(await listRefs(tree, ownBranches)).map(({ sha }) => sha)],
     kept: kind === 'untracked' ? [] : ['--remotes'],
   })
 }
@@ -65,18 +66,20 @@ async function nestedCommits(tree: TreeGit, { outlives, kind }: NestedRepository
 export const ownBranches = ['refs/heads', 'refs/tags', 'refs/stash', 'refs/notes']
 
 async function headRefOf(tree: TreeGit): Promise<string | null> {
-  const named = /^ref: (refs\/heads\/\S+)\s*$/.exec(readFileSync(join(tree.place.adminDir, 'HEAD'), 'utf8'))?.[1]
+  const named = /^ref: (refs\/heads\/\S+)\s*$/.exec(readPlainText(join(tree.place.adminDir, 'HEAD')))?.[1]
   // With reftables this stands in the place of the ref.
   if (named !== undefined && named !== 'refs/heads/.invalid') return named
   const { exitCode, stdout } = await tree.run(['symbolic-ref', '--quiet', 'HEAD'], { reads: true })
   return exitCode === 0 ? stdout.trim() : null
 }
 
+const maxPackedBytes = 256 * 1024 ** 2
+
 /** Where nothing was ever fetched, that nothing is pushed says nothing. */
 function hasRemotes({ commonDir }: TreeGit): boolean {
   const folder = join(commonDir, 'refs', 'remotes')
   const packed = join(commonDir, 'packed-refs')
-  return (existsSync(folder) && readdirSync(folder).length > 0) || (existsSync(packed) && readFileSync(packed, 'utf8').includes(' refs/remotes/'))
+  return (existsSync(folder) && readdirSync(folder).length > 0) || (existsSync(packed) && readPlainText(packed, maxPackedBytes).includes(' refs/remotes/'))
 }
 
 async function countUnpushed(tree: TreeGit): Promise<number> {
@@ -85,7 +88,17 @@ async function countUnpushed(tree: TreeGit): Promise<number> {
   return exitCode === 0 ? Number(stdout.trim()) : 0
 }
 
-async function findHidden(tree: TreeGit, { entries }: TreeChanges): Promise<ByteText[]> {
+async function findHidden(tree: TreeGit, found: TreeChanges): Promise<ByteText[]> {
+  return [...(await findFlagged(tree, found)), ...findUntold(tree, found)]
+}
+
+/** What was taken out of the index and is ignored since: its deletion is told, and not that it is there. */
+function findUntold(tree: TreeGit, { changes }: TreeChanges): ByteText[] {
+  const untracked = new Set(changes.filter(({ kind }) => kind === 'untracked').map(({ path }) => path))
+  return changes.filter(({ index, path }) => index === 'D' && !untracked.has(path) && isFile(tree, path)).map(({ path }) => path)
+}
+
+async function findFlagged(tree: TreeGit, { entries }: TreeChanges): Promise<ByteText[]> {
   const there = entries.filter(({ path, hidden, mode }) => hidden !== null && mode !== '160000' && isAt(tree, path))
   const gone = entries.filter(({ path, hidden }) => hidden === 'assume-unchanged' && tree.isThere && !isAt(tree, path)).map(({ path }) => path)
   if (there.length === 0) return gone

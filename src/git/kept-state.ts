@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { readPlain } from './plain-file.ts'
 
 /** A file of an administrative folder, by its path in it. */
 export interface KeptFile {
@@ -30,6 +31,8 @@ const operationFiles = [
   'BISECT_FIRST_PARENT',
   'BISECT_HEAD',
 ]
+// A reflog of years.
+const maxKeptBytes = 256 * 1024 ** 2
 const operationFolders = ['rebase-merge', 'rebase-apply', 'sequencer']
 
 /** What says that work stands still in the middle, and would be lost with the folder. */
@@ -63,6 +66,11 @@ export const headLog = (adminDir: string): KeptFile[] => read(adminDir, 'logs/HE
 /** The stashes of a repository, older ones too. */
 export const stashLog = (commonDir: string): KeptFile[] => read(commonDir, 'logs/refs/stash')
 
+/** Where the linked worktrees of a repository are, and were: wherever their files lie, their commits are in it. */
+export function headsOfTrees(commonDir: string): KeptFile[] {
+  return readEach(commonDir, 'worktrees').flatMap((folder) => [...read(commonDir, `${folder}/HEAD`), ...read(commonDir, `${folder}/logs/HEAD`)])
+}
+
 /** Whether a file of that name is one of those that an operation leaves. */
 export function isOperationState(name: string): boolean {
   const [first = '', ...rest] = name.split('/')
@@ -79,24 +87,23 @@ export function namesIn(files: readonly KeptFile[]): string[] {
   return [...found]
 }
 
-function readAll(adminDir: string, folder: string): KeptFile[] {
-  let names: string[]
+function readEach(adminDir: string, folder: string): string[] {
   try {
-    names = readdirSync(join(adminDir, folder))
+    return readdirSync(join(adminDir, folder)).map((name) => `${folder}/${name}`)
   } catch {
     return []
   }
-  return names.flatMap((name) => {
-    const path = `${folder}/${name}`
-    return lstatSync(join(adminDir, path)).isDirectory() ? readAll(adminDir, path) : read(adminDir, path)
-  })
+}
+
+function readAll(adminDir: string, folder: string): KeptFile[] {
+  return readEach(adminDir, folder).flatMap((path) => (lstatSync(join(adminDir, path)).isDirectory() ? readAll(adminDir, path) : read(adminDir, path)))
 }
 
 function read(adminDir: string, name: string): KeptFile[] {
   const path = join(adminDir, name)
   // A link or a pipe is nothing that git put there.
   if (!isThere(path) || !lstatSync(path).isFile()) return []
-  return [{ name, content: readFileSync(path) }]
+  return [{ name, content: readPlain(path, maxKeptBytes) }]
 }
 
 function isThere(path: string): boolean {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { errnoOf } from '../core/errors.ts'
 import { type ByteText, below, toShown } from './byte-text.ts'
 import type { Git } from './git.ts'
-import { indexInfo } from './raw-objects.ts'
+import { anyName, indexInfo, requireAllTaken } from './raw-objects.ts'
 import { lookAt } from './tree-changes.ts'
 import type { TreeGit } from './tree-place.ts'
 
@@ -25,10 +25,11 @@ export async function checkoutRaw(tree: TreeGit, files: readonly WantedFile[], s
   mkdirSync(target, { recursive: true, mode: 0o700 })
   const isLong = files.some(({ oid }) => oid?.length === 64)
   await makeBorrower(tree.git, { gitDir, commonDir: tree.commonDir, cwd: scratch, isLong })
-  const place = { cwd: target, gitDir, workTree: target, indexFile: join(scratch, 'index'), timeoutMs: checkoutTimeoutMs }
+  const place = { cwd: target, gitDir, workTree: target, indexFile: join(scratch, 'index'), config: [anyName], timeoutMs: checkoutTimeoutMs }
   const lines = files.flatMap(({ path, mode, oid }) => (oid === null ? [] : [{ path, mode, oid }]))
-  await tree.git.require('writing files', { ...place, args: ['update-index', '-z', '--index-info'], stdin: indexInfo(lines) })
-  await tree.git.require('writing files', { ...place, args: ['checkout-index', '--all', '--quiet'] })
+  const what = 'writing files'
+  requireAllTaken(what, await tree.git.require(what, { ...place, args: ['update-index', '-z', '--index-info'], stdin: indexInfo(lines) }))
+  await tree.git.require(what, { ...place, args: ['checkout-index', '--all', '--quiet'] })
   return target
 }
 

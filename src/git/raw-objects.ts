@@ -2,6 +2,7 @@ import { readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { type ByteText, below, quotedPath, toBytes, toByteText } from './byte-text.ts'
+import type { GitResult } from './git.ts'
 import { lookAt } from './tree-changes.ts'
 import type { TreeGit } from './tree-place.ts'
 
@@ -72,11 +73,20 @@ export const indexInfo = (lines: readonly IndexLine[]): Buffer =>
 
 export const takenOut = (path: ByteText, oid: string): IndexLine => ({ mode: '0', oid: '0'.repeat(oid.length), path })
 
+/** Names that only another file system could take for `.git` (`git~1`) are names like any other for what is here already. */
+export const anyName = 'core.protectNTFS=false'
+
+/** Of a path that it takes for its own (`.GIT/x`) `update-index --index-info` only says that it goes on without, and exits with 0. */
+export function requireAllTaken(what: string, { stderr, answer }: GitResult): void {
+  if (/^Ignoring path /m.test(stderr)) throw failure('git_failed', { what, git: answer })
+}
+
 /** Changes an index file, which is made where it is not there, and gives the tree that it then holds. */
 export async function treeOf(tree: TreeGit, indexFile: string, lines: readonly IndexLine[]): Promise<string> {
-  const options = { indexFile, config: ['core.splitIndex=false', 'index.sparse=false'], timeoutMs: hashTimeoutMs }
+  const options = { indexFile, config: ['core.splitIndex=false', 'index.sparse=false', anyName], timeoutMs: hashTimeoutMs }
+  const what = 'saving the tree'
   // Without a line it is asked, too: git then has an index where there was none.
-  await tree.require('saving the tree', ['update-index', '-z', '--index-info'], { ...options, stdin: indexInfo(lines) })
+  requireAllTaken(what, await tree.require(what, ['update-index', '-z', '--index-info'], { ...options, stdin: indexInfo(lines) }))
   return (await tree.require('saving the tree', ['write-tree', '--missing-ok'], options)).stdout.trim()
 }
 

@@ -198,6 +198,42 @@ describe('what was saved and put back', () => {
     expect(snapshot(path)).toEqual(before)
   })
 
+  it('has names that only another file system would take for `.git`, on disk and in the index', async () => {
+    await using world = openGitWorld()
+    const { path, roundTrip, status } = openTree(world)
+    put(path, 'git~1', 'x')
+    put(path, 'folder/GIT~1 /file', 'y')
+    put(path, 'GIT~1', 'staged')
+    world.sh(path, '-c', 'core.protectNTFS=false', 'add', 'GIT~1')
+    const before = [status(), snapshot(path)]
+    await roundTrip()
+    expect([status(), snapshot(path)]).toEqual(before)
+  })
+
+  it('has what is staged as it is on disk, not as git converted it', async () => {
+    await using world = openGitWorld()
+    const { path, repository, roundTrip, status } = openTree(world, { 'a.txt': 'a\n' })
+    world.sh(repository, 'config', 'core.autocrlf', 'true')
+    put(path, 'a.txt', 'changed\r\n')
+    put(path, 'b.txt', 'new\r\n')
+    world.sh(path, 'add', 'a.txt', 'b.txt')
+    const before = [status(), snapshot(path)]
+    await roundTrip()
+    expect([status(), snapshot(path)]).toEqual(before)
+  })
+
+  it('has a file that was taken out of the index and is ignored since, with what was changed in it', async () => {
+    await using world = openGitWorld()
+    const { path, roundTrip, status } = openTree(world, { 'settings.local': 'old\n', 'same.local': 'same\n' })
+    world.sh(path, 'rm', '--quiet', '--cached', 'settings.local', 'same.local')
+    put(path, '.gitignore', '*.local\n')
+    put(path, 'settings.local', 'only here\n')
+    const before = [status(), snapshot(path)]
+    const { rescue } = await roundTrip()
+    expect([status(), snapshot(path)]).toEqual(before)
+    expect(rescue.holds).toContain('2 changed files that git was told not to see')
+  })
+
   it('is the same in the middle of a merge with conflicts, which can be gone on with', async () => {
     await using world = openGitWorld()
     const { path, repository, roundTrip, status } = openTree(world, { a: 'a\n', b: 'b\n', c: 'c\n' })
@@ -346,6 +382,18 @@ describe('repositories inside of a tree', () => {
     expect(rescue.holds[1]).toContain('the repository nested (1 staged file, 1 untracked file')
   })
 
+  it('one that has worktrees of its own elsewhere leaves their commits', async () => {
+    await using world = openGitWorld()
+    const { path, repository, roundTrip } = openTree(world)
+    const nested = join(path, 'nested')
+    nestedIn(world, nested)
+    const elsewhere = world.path('elsewhere')
+    world.sh(nested, 'worktree', 'add', '--quiet', '--detach', elsewhere)
+    const lone = world.commit(elsewhere, { lone: 'x' })
+    await roundTrip()
+    expect(world.sh(repository, 'cat-file', '-t', lone)).toBe('commit')
+  })
+
   it('one that git ignores comes back with what no remote has of it, and is of no account without', async () => {
     await using world = openGitWorld()
     const { path, repository, save, roundTrip } = openTree(world, { '.gitignore': 'vendor/\n' })
@@ -400,6 +448,14 @@ describe('repositories inside of a tree', () => {
 })
 
 describe('a rescue that cannot be', () => {
+  it('names the file that no tree of git can hold, and nothing is taken for saved', async () => {
+    await using world = openGitWorld()
+    const { path, save, repository } = openTree(world)
+    put(path, 'folder/.GIT/file', 'x')
+    await expect(save()).rejects.toMatchObject({ details: { reason: 'rescue_failed', git: { stderr: expect.stringContaining('folder/.GIT/file') } } })
+    expect(world.sh(repository, 'for-each-ref', 'refs/holdfast')).toBe('')
+  })
+
   it('is an error that names what failed, and no ref is there', async () => {
     await using world = openGitWorld()
     const { path, place, repository } = openTree(world)

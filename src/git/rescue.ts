@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure, hasReason } from '../core/errors.ts'
 import type { Rescue } from '../core/workspace.ts'
@@ -9,8 +9,10 @@ import { handOver } from './hand-over.ts'
 import { type Inspection, inspectTree, ownBranches } from './inspect.ts'
 import { headLog, operationState, stashLog } from './kept-state.ts'
 import { listOwnRefs, listRefs } from './lone-commits.ts'
+import { readPlain } from './plain-file.ts'
 import { hashFiles, type IndexLine, type RawFile, takenOut, treeOf, writeBlobs, writeCommit } from './raw-objects.ts'
 import { type NestedRescue, refOf, toMessage, toRescue } from './rescue-note.ts'
+import { isFile, type TreeChange } from './tree-changes.ts'
 import type { TreeGit, TreePlace } from './tree-place.ts'
 
 export interface SaveWork {
@@ -48,7 +50,7 @@ export async function saveWork(git: Git, place: TreePlace, request: SaveWork): P
 
 /** What a failed look or save is to whoever wanted to remove the tree. */
 export function rescueFailed(workspace: string, error: unknown): unknown {
-  if (hasReason(error, 'rescue_failed') || hasReason(error, 'canceled_before_start')) return error
+  if (hasReason(error, 'rescue_failed') || hasReason(error, 'canceled')) return error
   return failure('rescue_failed', { workspace, what: whatFailed(error), git: gitOf(error) }, error)
 }
 
@@ -87,17 +89,21 @@ async function saveTree(inspection: Inspection, about: SaveWork) {
   }
 }
 
-/** Paths whose content on disk is in no commit. A nested repository is not one of them. */
-function changedPaths({ found: { changes }, hidden }: Inspection): ByteText[] {
-  const paths = changes.filter(({ worktree, kind, path }) => (worktree !== '.' || kind === 'unmerged') && !path.endsWith('/')).map(({ path }) => path)
+/** Paths whose bytes on disk may be in no commit: of what is staged git has what it converted. A nested repository is not one of them. */
+function changedPaths({ tree, found: { changes }, hidden }: Pick<Inspection, 'tree' | 'found' | 'hidden'>): ByteText[] {
+  const isOnDisk = ({ path, index, worktree }: TreeChange): boolean => worktree !== '.' || (index !== 'D' && isFile(tree, path))
+  const paths = changes.filter((change) => (change.kind === 'unmerged' || isOnDisk(change)) && !change.path.endsWith('/')).map(({ path }) => path)
   return [...new Set([...paths, ...hidden])]
 }
+
+// Of some million files.
+const maxIndexBytes = 1024 ** 3
 
 /** A copy to work on; a tree that was never finished has none. */
 function copyIndex(tree: TreeGit, scratch: string, name: string): string {
   const copy = join(scratch, name)
   const own = join(tree.place.adminDir, 'index')
-  if (existsSync(own)) copyFileSync(own, copy)
+  if (existsSync(own)) writeFileSync(copy, readPlain(own, maxIndexBytes))
   return copy
 }
 
@@ -111,7 +117,7 @@ function saveIndex({ tree, found }: Inspection, scratch: string): Promise<string
 function saveFiles({ tree, found, hidden, nested }: Inspection, files: readonly RawFile[], scratch: string): Promise<string> {
   const indexFile = copyIndex(tree, scratch, 'files')
   // A tree that is gone has no files: then what was staged is the newest that is left.
-  const gone = tree.isThere ? changedPaths({ found, hidden } as Inspection) : found.entries.filter(({ stage }) => stage !== '0').map(({ path }) => path)
+  const gone = tree.isThere ? changedPaths({ tree, found, hidden }) : found.entries.filter(({ stage }) => stage !== '0').map(({ path }) => path)
   const links = nested.flatMap(({ path, kind, inspection }) =>
     inspection.found.head === null || kind === 'ignored' ? [] : [{ path, mode: '160000', oid: inspection.found.head }],
   )
@@ -164,7 +170,7 @@ async function ownConfiguration(tree: TreeGit): Promise<[string, Uint8Array | st
   return [
     ['branches', refs.map(({ name, sha }) => `${sha} ${name}\n`).join('')],
     ['stashes', stashesIn(tree.commonDir).join('')],
-    ...(existsSync(config) ? [['config', readFileSync(config)] as [string, Uint8Array]] : []),
+    ...(existsSync(config) ? [['config', readPlain(config)] as [string, Uint8Array]] : []),
   ]
 }
 

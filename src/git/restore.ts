@@ -6,7 +6,7 @@ import type { Git } from './git.ts'
 import { inspectTree } from './inspect.ts'
 import { isOperationState } from './kept-state.ts'
 import { checkoutRaw, findObstacle, putInPlace, setPermissions, takeAway } from './raw-checkout.ts'
-import { indexInfo, takenOut } from './raw-objects.ts'
+import { anyName, indexInfo, requireAllTaken, takenOut } from './raw-objects.ts'
 import { type Difference, differences, readKept, readNote } from './read-rescue.ts'
 import type { RescueNote } from './rescue-note.ts'
 import { moveHead } from './restore-head.ts'
@@ -75,19 +75,21 @@ async function restoreIndex(tree: TreeGit, note: RescueNote, index: readonly Dif
   const conflicts = await readKept(tree, note, 'conflicts')
   const inConflict = nulParts(conflicts).map((line) => takenOut(line.slice(line.indexOf('\t') + 1), '0'.repeat(width)))
   const stdin = Buffer.concat([indexInfo([...gone, ...there, ...inConflict]), conflicts])
-  await tree.require('writing the index', ['update-index', '-z', '--index-info'], { stdin })
+  const what = 'writing the index'
+  const config = [anyName]
+  requireAllTaken(what, await tree.require(what, ['update-index', '-z', '--index-info'], { stdin, config }))
   const intended = await readKept(tree, note, 'intended')
   if (intended.length > 0) {
     const args = ['add', '--force', '--intent-to-add', '--pathspec-from-file=-', '--pathspec-file-nul']
     const literal = nulParts(intended).map((path) => `:(literal)${path}\0`)
-    await tree.require('writing the index', args, { stdin: toBytes(literal.join('')) })
+    await tree.require(what, args, { stdin: toBytes(literal.join('')), config })
   }
   // It says that files differ by its exit code; that they may.
   await tree.run(['update-index', '-q', '--unmerged', '--refresh'])
   const flags = nulParts(await readKept(tree, note, 'flags')).map((line) => line.split(/ (.*)/s))
   for (const flag of ['skip-worktree', 'assume-unchanged']) {
     const paths = flags.filter(([name]) => name === flag).map(([, path]) => `${path}\0`)
-    if (paths.length > 0) await tree.require('writing the index', ['update-index', `--${flag}`, '-z', '--stdin'], { stdin: toBytes(paths.join('')) })
+    if (paths.length > 0) await tree.require(what, ['update-index', `--${flag}`, '-z', '--stdin'], { stdin: toBytes(paths.join('')), config })
   }
 }
 

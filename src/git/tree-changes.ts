@@ -123,6 +123,12 @@ export function isAt(tree: TreeGit, path: ByteText): boolean {
   return tree.isThere && lookAt(tree.place.path, path) !== undefined
 }
 
+/** Whether a file or a link is at the path. */
+export function isFile(tree: TreeGit, path: ByteText): boolean {
+  const found = tree.isThere ? lookAt(tree.place.path, path) : undefined
+  return found !== undefined && (found.isFile() || found.isSymbolicLink())
+}
+
 export function lookAt(folder: string, path: ByteText): Stats | undefined {
   try {
     return lstatSync(below(folder, path))
