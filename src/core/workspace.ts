@@ -57,7 +57,7 @@ export interface WorkspaceSetup {
 
 export const featureModes = {
   lfs: ['auto', 'pointers', 'pull'],
-  submodules: ['none', 'init-offline', 'init'],
+  submodules: ['none', 'init-offline', 'init', 'require'],
 } as const
 
 /** How a workspace was asked to be made; kept, so that it is made the same way again. */

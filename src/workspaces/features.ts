@@ -102,7 +102,7 @@ export interface FinishCheckout {
 
 /**
  * Completes a tree that was made by the plan, and tells all that was done for it. Throws where its files cannot be written, and
- * `feature_failed` where they were to be pulled and cannot be. It may use the network, like `prepareCheckout`; done twice, it does no harm.
+ * `feature_failed` where something was required and cannot be had. It may use the network, like `prepareCheckout`; done twice, it does no harm.
  */
 export async function finishCheckout(_context: WorkspaceContext, repo: GitRepository, request: FinishCheckout): Promise<WorkspaceAction[]> {
   const { path, options, plan, signal, onProgress } = request
@@ -135,12 +135,14 @@ async function submodules(repo: GitRepository, { path, options, plan, signal, on
   if (options.submodules === 'none') return []
   // Where the list of them may be left out of the tree, git is asked.
   if (!plan.isSparse && !existsSync(join(path, '.gitmodules'))) return []
-  const outcomes = await checkoutSubmodules(repo, { path, network: options.submodules === 'init', signal, onProgress })
+  const isRequired = options.submodules === 'require'
+  const outcomes = await checkoutSubmodules(repo, { path, network: isRequired || options.submodules === 'init', signal, onProgress })
   const good = outcomes.filter((outcome) => outcome.failed === null)
   const summary = good.length === 0 ? [] : [done('submodules', `checked out: ${good.map((outcome) => outcome.path).join(', ')}`)]
   const bad = outcomes.flatMap((outcome) => {
     if (outcome.failed === null) return []
     const detail = `${outcome.path} is empty: ${outcome.failed}`
+    if (isRequired) throw failure('feature_failed', { feature: 'a submodule', why: detail })
     return [outcome.isAbsent ? skipped('submodules', detail) : failed('submodules', detail)]
   })
   return [...summary, ...bad]

@@ -126,6 +126,29 @@ it('files in Git LFS that are to be pulled and cannot be are a refusal, and noth
   expect(actions).toEqual([expect.stringMatching(/^lfs (?:skipped|failed)$/)])
 })
 
+it('submodules that are required and cannot be had are a refusal that names one, and nothing is left; else that is told', async () => {
+  await using world = openGitWorld()
+  const library = world.repository('library', { l: 'l\n' })
+  const source = world.repository('source')
+  for (const path of ['here', 'vendor/gone']) world.sh(source, 'submodule', '--quiet', 'add', library, path)
+  world.commit(source, {}, 'with a library')
+  world.sh(world.folder, 'clone', '--quiet', source, 'app')
+  const repo = world.path('app')
+  world.sh(repo, 'submodule', '--quiet', 'update', '--init', 'here')
+  rmSync(library, { recursive: true })
+  await expect(openWorkspace(world.context(), { repo, branch: 'topic', submodules: 'require' })).rejects.toMatchObject({
+    details: { reason: 'feature_failed', why: expect.stringMatching(/^vendor\/gone is empty: /) },
+  })
+  expect([world.sh(repo, 'branch', '--list', 'topic'), world.sh(repo, 'worktree', 'list').split('\n').length, listRecords(join(repo, '.git'))]).toEqual([
+    '',
+    1,
+    [],
+  ])
+  expect(readdirSync(world.path('workspaces'), { recursive: true, encoding: 'utf8' }).filter((name) => /topic/.test(name) && !name.startsWith('.'))).toEqual([])
+  const { actions } = await wholeLife(world, world.context(), { repo, submodules: 'init' })
+  expect(actions).toEqual(['submodules done', 'submodules failed'])
+})
+
 it('a setup runs when the workspace is ready, its failure leaves the tree and the branch, and opened again it is tried again', async () => {
   await using world = openGitWorld()
   const repo = world.repository('app')
