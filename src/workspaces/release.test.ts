@@ -305,12 +305,13 @@ describe('what is not surely ours', () => {
 
   it('a record that names a place outside of the root is refused', async () => {
     await using world = openGitWorld()
-    const { release, commonDir, key, repo } = await openOne(world)
+    const { release, commonDir, key, repo, path } = await openOne(world)
     const outside = world.path('outside')
-    world.sh(repo, 'worktree', 'add', '--quiet', '--detach', outside)
+    // Everything but its place says that it is the tree that was made.
+    world.sh(repo, 'worktree', 'move', '--force', '--force', path, outside)
     const record = readRecord(commonDir, key)
     if (record) writeRecord(commonDir, key, { ...record, path: outside })
-    await expect(release({ workspace: 'work' })).rejects.toThrow()
+    await expect(release({ workspace: 'work' })).rejects.toMatchObject(refused('not_owned', /is not inside of/))
     expect(existsSync(join(outside, 'README.md'))).toBe(true)
   })
 
