@@ -69,7 +69,8 @@ export async function mountOverlay(context: Pick<WorkspaceContext, 'runProgram' 
   // Relative to the root, so that no character of the way there means anything to mount(8): inside of it all names are ours.
   const named = (folder: string): string => relative(context.root, folder)
   const paths = [...layers.lower, layers.upper, layers.work].map(named)
-  if (paths.some((part) => !/^[A-Za-z0-9_./-]+$/.test(part))) throw failure('copy_on_write_unavailable', { why: `its layers are outside of ${context.root}` })
+  if (paths.some((part) => !/^[A-Za-z0-9_./-]+$/.test(part) || part.split('/').includes('..')))
+    throw failure('copy_on_write_unavailable', { why: `its layers are outside of ${context.root}` })
   const options = [
     `lowerdir=${layers.lower.map(named).join(':')}`,
     `upperdir=${named(layers.upper)}`,

@@ -37,6 +37,15 @@ export function makeOverlayFolder(root: string, name: string, { path, lower }: {
   return overlay
 }
 
+/** What the folder of a tree says of itself; undefined where it says nothing that can be understood. */
+export function findOverlayNote(folder: string): OverlayNote | undefined {
+  try {
+    return toNote(readPlainText(join(folder, 'overlay.json'), maxNoteBytes))
+  } catch {
+    return undefined
+  }
+}
+
 /** The names of all folders of changes. */
 export function listOverlayFolders(root: string): readonly string[] {
   try {

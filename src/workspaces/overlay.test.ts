@@ -28,7 +28,7 @@ import { type GitRepository, openRepository } from '../git/open.ts'
 import { removeRegistration } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
 import { trashFolder } from './layout.ts'
-import { mountOverlay } from './mounts.ts'
+import { listOverlayMounts, mountOverlay } from './mounts.ts'
 import { abandonOverlay, collectBases, isMounted, makeOverlayTree, mountAgain, prepareBase, probeOverlay, removeOverlay } from './overlay.ts'
 
 const canMount = await canMountOverlays()
@@ -225,6 +225,24 @@ describe.runIf(canMount)('a copy-on-write tree', () => {
     renameSync(overlay.lower[0] as string, away)
     await expect(mountAgain(context, overlay, path)).rejects.toMatchObject({ details: { reason: 'workspace_unusable' }, message: /is gone/ })
     renameSync(away, overlay.lower[0] as string)
+    expect(await mountAgain(context, overlay, path)).toBe(true)
+  })
+
+  it('is mounted only from the layers, and at the place, that the folder of its changes names', async () => {
+    await using world = openOverlayWorld()
+    const { make, context } = await openTrees(world)
+    const { path, overlay } = await make('one')
+    await endMount(world, path)
+    const mine = join(world.root, 'mine')
+    for (const name of ['lower', 'upper', 'work', 'place']) mkdirSync(join(mine, name), { recursive: true })
+    const planted: [WorkspaceOverlay, string][] = [
+      [{ ...overlay, lower: [join(mine, 'lower')] }, path],
+      [{ ...overlay, work: join(mine, 'work') }, path],
+      [{ ...overlay, lower: [join(mine, 'lower')], upper: join(mine, 'upper'), work: join(mine, 'work') }, path],
+      [overlay, join(mine, 'place')],
+    ]
+    for (const [layers, place] of planted) await expect(mountAgain(context, layers, place)).rejects.toThrow(/names other layers|is not in/)
+    expect(listOverlayMounts().filter((mount) => [path, join(mine, 'place')].includes(mount.path))).toEqual([])
     expect(await mountAgain(context, overlay, path)).toBe(true)
   })
 

@@ -1,6 +1,7 @@
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { failure, hasReason, messageOf } from '../core/errors.ts'
+import { isBelow } from '../core/paths.ts'
 import type { WorkspaceOverlay } from '../core/workspace.ts'
 import { gitFailure } from '../git/git.ts'
 import type { GitRepository } from '../git/open.ts'
@@ -11,7 +12,7 @@ import { collectFrozen, storeOf, withStore } from './frozen.ts'
 import { type FrozenBase, requireBase } from './frozen-base.ts'
 import { requireFolders } from './frozen-folders.ts'
 import { listOverlayMounts, mountOverlay, unmount, upperAt } from './mounts.ts'
-import { listOverlayFolders, listOverlayNotes, makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
+import { findOverlayNote, listOverlayFolders, listOverlayNotes, makeOverlayFolder, overlayFolder } from './overlay-folders.ts'
 import { canonical } from './placement.ts'
 import { moveToTrash } from './trash.ts'
 
@@ -241,6 +242,7 @@ export function findOverlay(context: Pick<WorkspaceContext, 'root'>, path: strin
 export async function mountAgain(context: WorkspaceContext, overlay: WorkspaceOverlay, path: string): Promise<boolean> {
   if (isMounted(context, overlay, path)) return false
   const unusable = (why: string) => failure('workspace_unusable', { workspace: path, why })
+  requireOwnLayers(located(context), overlay, path)
   if (listOverlayMounts().some((mount) => mount.path === path)) throw unusable('something else is mounted at its folder')
   for (const layer of [...overlay.lower, overlay.upper]) if (!existsSync(layer)) throw unusable(`${layer}, which it looks through, is gone`)
   mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -250,6 +252,17 @@ export async function mountAgain(context: WorkspaceContext, overlay: WorkspaceOv
   const mounted = await mountOverlay(located(context), overlay, path)
   if (!mounted.ok) throw unusable(`it cannot be mounted: ${mounted.said}`)
   return true
+}
+
+/** A record lies where whoever works in a tree can write: what is mounted, and where, is said by the folder of its changes as well. */
+function requireOwnLayers(context: WorkspaceContext, overlay: WorkspaceOverlay, path: string): void {
+  const { lower, upper, work } = overlay
+  const folder = folderOf(context, overlay)
+  const note = findOverlayNote(folder)
+  const isSame = note?.path === path && JSON.stringify([note.overlay.lower, note.overlay.upper, note.overlay.work]) === JSON.stringify([lower, upper, work])
+  if (!isSame || !isBelow(context.root, path)) {
+    throw failure('workspace_unusable', { workspace: path, why: `its record names other layers, or another place, than ${join(folder, 'overlay.json')}` })
+  }
 }
 
 /** Removes frozen checkouts that no workspace uses; those in use, also by trees that are not mounted now, stay. Returns their folders. */

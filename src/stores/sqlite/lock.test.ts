@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -74,7 +74,7 @@ describe('a lock between processes', () => {
     const stop = new AbortController()
     const waiting = lockFile(file, { ...asked(60_000), signal: stop.signal })
     stop.abort()
-    await expect(waiting).rejects.toMatchObject({ details: { reason: 'canceled_before_start' } })
+    await expect(waiting).rejects.toMatchObject({ details: { reason: 'canceled' } })
     unlock()
   })
 
@@ -82,5 +82,26 @@ describe('a lock between processes', () => {
     await using world = openWorld()
     const file = join(world.path('nowhere'), 'lock')
     await expect(lockFile(file, asked(50))).rejects.toMatchObject({ details: { reason: 'store_unusable', path: file } })
+  })
+
+  it('neither opens nor writes what was put in the place of its files', async () => {
+    await using world = openWorld()
+    const file = world.path('lock')
+    const victim = world.path('victim')
+    writeFileSync(victim, 'precious')
+    symlinkSync(victim, `${file}.holder`)
+    ;(await lockFile(file, asked(50)))()
+    rmSync(`${file}.holder`)
+    execFileSync('mkfifo', [`${file}.holder`])
+    ;(await lockFile(file, asked(50)))()
+    expect(readFileSync(victim, 'utf8')).toBe('precious')
+    linkSync(victim, `${file}-journal`)
+    await expect(lockFile(file, asked(50))).rejects.toMatchObject({ details: { reason: 'store_unusable' } })
+    rmSync(`${file}-journal`)
+    for (const put of [() => symlinkSync(victim, file), () => writeFileSync(file, 'SQLite format 3'), () => execFileSync('mkfifo', [file])]) {
+      rmSync(file)
+      put()
+      await expect(lockFile(file, asked(50))).rejects.toMatchObject({ message: expect.stringContaining('in the place of the lock') })
+    }
   })
 })

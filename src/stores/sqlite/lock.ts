@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { failure, messageOf } from '../../core/errors.ts'
 import { monotonicMs } from '../../core/monotonic.ts'
 import type { LockFile } from '../../core/workspace.ts'
@@ -23,6 +23,7 @@ export const lockFile: LockFile = async (file, { what, timeoutMs, signal }) => {
 }
 
 function tryLock(file: string): DriverDatabase | undefined {
+  requireEmpty(file)
   let database: DriverDatabase | undefined
   try {
     database = new (loadDriver())(file)
@@ -30,7 +31,7 @@ function tryLock(file: string): DriverDatabase | undefined {
     database.exec('begin exclusive')
     // The driver makes the file as the umask says.
     chmodSync(file, 0o600)
-    writeFileSync(`${file}.holder`, String(process.pid), { mode: 0o600 })
+    tellHolder(file)
     return database
   } catch (error) {
     database?.close()
@@ -52,10 +53,35 @@ function unlock(database: DriverDatabase): () => void {
   }
 }
 
+/**
+ * The folder of a lock may be one that others write to. What is opened is a file of its own that nothing was ever written to: a link would
+ * lock another database, and of one that has content a journal is played back, which may name files to delete.
+ */
+function requireEmpty(file: string): void {
+  const unusable = (why: string) => failure('store_unusable', { path: file, why })
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  if (found && !(found.isFile() && found.nlink === 1 && found.size === 0)) throw unusable('something else is in the place of the lock; remove it')
+  // Of a database without content a journal that was left is thrown away, not played back; one that is held has one.
+  const journal = lstatSync(`${file}-journal`, { throwIfNoEntry: false })
+  if (journal && !(journal.isFile() && journal.nlink <= 1)) throw unusable(`something else is in the place of ${file}-journal; remove it`)
+}
+
+/** For those who wait. Nothing is written through a link or into a pipe that was put there. */
+function tellHolder(file: string): void {
+  const path = `${file}.holder`
+  const draft = `${path}.new`
+  rmSync(draft, { force: true, recursive: true })
+  writeFileSync(draft, String(process.pid), { mode: 0o600, flag: 'wx' })
+  renameSync(draft, path)
+}
+
 /** Only to be told: it may be that of a holder before. */
 function holderOf(file: string): string | null {
   try {
-    return `process ${readFileSync(`${file}.holder`, 'utf8').trim()}`
+    const path = `${file}.holder`
+    const found = lstatSync(path)
+    const pid = found.isFile() && found.size < 32 ? readFileSync(path, 'utf8').trim() : ''
+    return /^\d+$/.test(pid) ? `process ${pid}` : null
   } catch {
     return null
   }
