@@ -78,7 +78,7 @@ export interface App extends FileUseCases {
   }): Promise<DroppedRescues>
   /** Says which workspaces may go, and, where it is no dry run, releases them. */
   collectWorkspaces(
-    input: { repo?: string | undefined; all?: boolean | undefined; dryRun?: boolean | undefined },
+    input: { repo?: string | undefined; all?: boolean | undefined; artifacts?: boolean | undefined; dryRun?: boolean | undefined },
     call?: WorkspaceCall,
   ): Promise<CollectedWorkspaces>
   /** Deletes a branch that no worktree has, and keeps its tip under a private ref for a while. */

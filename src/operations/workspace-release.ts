@@ -41,8 +41,13 @@ export const workspaceGc = operation({
   summary: 'Release workspaces that were not used for long.',
   description:
     'None that is young, locked, in use or holds what would be lost. Takes away, too, what nobody needs: old rescues that a branch holds, ports, the trash.',
-  input: strictObject({ repo: repoField(), all: optional(flag('Of every repository.')), dryRun: optional(flag('Only say what would be done.')) }),
-  cli: { values: repoValue, examples: ['holdfast workspace gc --dry-run'] },
+  input: strictObject({
+    repo: repoField(),
+    all: optional(flag('Of every repository.')),
+    artifacts: optional(flag('Release none: take away ignored folders in them that can be made again, such as node_modules.')),
+    dryRun: optional(flag('Only say what would be done.')),
+  }),
+  cli: { values: repoValue, examples: ['holdfast workspace gc --dry-run', 'holdfast workspace gc --artifacts'] },
   run: (app, input, call) => app.collectWorkspaces(input, call),
 })
 

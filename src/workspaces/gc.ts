@@ -5,6 +5,7 @@ import type { WorkspaceRecord } from '../core/workspace.ts'
 import { findTree, type Tree } from '../git/admin.ts'
 import { inspectTree } from '../git/inspect.ts'
 import { findRepository } from '../git/repository.ts'
+import { clearArtifacts, findArtifacts } from './artifacts.ts'
 import { atOnce, within } from './at-once.ts'
 import type { WorkspaceContext } from './context.ts'
 import { tell } from './events.ts'
@@ -21,6 +22,8 @@ export interface CollectRequest {
   readonly all?: boolean | undefined
   /** Only say what would be done. */
   readonly dryRun?: boolean | undefined
+  /** Release none: only take away the folders in them that can be made again. */
+  readonly artifacts?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -29,6 +32,8 @@ export interface CollectedWorkspaces {
   /** With why; of a dry run: those that would be. `rescue` is null: what would need one is kept. */
   readonly released: readonly { readonly id: string; readonly why: string; readonly rescue: string | null }[]
   readonly kept: readonly { readonly id: string; readonly why: string }[]
+  /** Those that stay, with the folders in them that were, or would be, taken away. */
+  readonly cleared: readonly { readonly id: string; readonly folders: readonly string[] }[]
   /** What else was, or would be, taken away: things of ours that nobody needs. */
   readonly tidied: readonly Tidied[]
 }
@@ -46,6 +51,7 @@ export async function collectWorkspaces(context: WorkspaceContext, request: Coll
   const dryRun = request.dryRun === true
   const commonDirs = request.all ? everyCommonDir(context, request.repo) : [requireCommonDir(context, request.repo)]
   const all = commonDirs.flatMap((commonDir) => listRecords(commonDir).map((found) => ({ commonDir, ...found })))
+  if (request.artifacts === true) return collectArtifacts(context, all, dryRun)
   const plan = await atOnce(looksAtOnce, all, async (candidate) => ({ ...candidate, ...(await judge(context, candidate)) }))
   const released: CollectedWorkspaces['released'][number][] = []
   const kept: CollectedWorkspaces['kept'][number][] = []
@@ -64,7 +70,26 @@ export async function collectWorkspaces(context: WorkspaceContext, request: Coll
       }
     }
   }
-  return { dryRun, released, kept, tidied: await tidy(context, commonDirs, { dryRun }) }
+  return { dryRun, released, kept, cleared: [], tidied: await tidy(context, commonDirs, { dryRun }) }
+}
+
+async function collectArtifacts(context: WorkspaceContext, all: readonly Candidate[], dryRun: boolean): Promise<CollectedWorkspaces> {
+  const cleared: CollectedWorkspaces['cleared'][number][] = []
+  const kept: CollectedWorkspaces['kept'][number][] = []
+  for (const candidate of all) {
+    const { id, path, overlay } = candidate.record
+    try {
+      const { keep } = await judge(context, candidate, 'artifacts')
+      const why = keep ?? (overlay === null ? undefined : 'it is copy-on-write, and keeps only what is changed')
+      const found = why === undefined ? await findArtifacts(context, { path }) : []
+      const folders = dryRun || found.length === 0 ? found : await clearArtifacts(context, candidate, found)
+      if (folders.length > 0) cleared.push({ id, folders })
+      else kept.push({ id, why: why ?? (found.length > 0 ? 'something came to run in it' : 'nothing in it is ignored and can be made again') })
+    } catch (error) {
+      kept.push({ id, why: messageOf(error) })
+    }
+  }
+  return { dryRun, released: [], kept, cleared, tidied: [] }
 }
 
 interface Candidate {
@@ -74,7 +99,11 @@ interface Candidate {
 }
 
 /** `keep`: why it stays. Changes nothing. */
-async function judge(context: WorkspaceContext, candidate: Candidate): Promise<{ readonly idle: string; readonly keep?: string | undefined }> {
+async function judge(
+  context: WorkspaceContext,
+  candidate: Candidate,
+  what: 'tree' | 'artifacts' = 'tree',
+): Promise<{ readonly idle: string; readonly keep?: string | undefined }> {
   const { record, commonDir } = candidate
   const { limits } = context.settings
   const tree = findTree(commonDir, record.path)
@@ -93,6 +122,8 @@ async function judge(context: WorkspaceContext, candidate: Candidate): Promise<{
     if (running === undefined) return keep(`which commands run in it could not be found out in ${runningMs} ms`)
     if (running.length > 0) return keep(`commands run in it: ${running.map(({ command }) => command).join('; ')}`)
     if (isUnmounted(context, record)) return keep('its copy-on-write tree is not mounted; open it again, or release it')
+    if (what === 'artifacts' && (tree === undefined || record.state !== 'ready')) return keep('its tree is not whole; open it again, or release it')
+    if (what === 'artifacts') return { idle }
     if (tree === undefined) return keep('git does not know its tree any more; open it again, or release it')
     const { holds } = await inspectTree(context.git, { path: record.path, adminDir: tree.adminDir }, { known: [record.base.sha] })
     return holds.length > 0 ? keep(`it holds what is nowhere else: ${holds.join(', ')}`) : { idle }

@@ -190,6 +190,11 @@ export function presentReleased(result: ReleasedWorkspace, at: At): string {
 const rescueIdOf = (ref: string): string => ref.replace(/^refs\/holdfast\/rescue\//, '').replaceAll('/', '-')
 
 export function presentCollected(result: CollectedWorkspaces, at: At): string {
+  if (result.cleared.length > 0) {
+    const done = result.dryRun ? 'would be taken away' : 'were taken away'
+    const rows = result.cleared.map(({ id, folders }) => hanging(`${id}  `, folders.map(oneLine).join(', '), at.columns))
+    return [`Folders that can be made again ${done}:`, ...rows].join('\n')
+  }
   const verb = result.dryRun ? 'would be released' : 'released'
   const rows = result.released.map(({ id, why }) => [id, why])
   const sum = `${plural(result.released.length, 'workspace')} ${verb}; ${formatCount(result.kept.length)} kept.`
