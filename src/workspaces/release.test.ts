@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type GitWorld, noCommands, openGitWorld } from '../../test/support/git-world.ts'
+import type { WorkspaceRecord } from '../core/workspace.ts'
 import type { ReleaseWorkspaceRequest } from '../core/workspace-provider.ts'
 import { listTrees } from '../git/admin.ts'
 import { createGit } from '../git/git.ts'
@@ -14,6 +15,7 @@ import { openWorkspace } from './open.ts'
 import { listRecords, readRecord, writeRecord } from './records.ts'
 import { releaseWorkspace } from './release.ts'
 import { listRescues, restoreRescue } from './rescues.ts'
+import { moveAside, scratchFolder } from './trash.ts'
 
 async function openOne(world: GitWorld, overrides: Partial<WorkspaceContext> = {}, files?: Record<string, string>) {
   const repo = world.repository('repository', files)
@@ -35,6 +37,22 @@ async function openOne(world: GitWorld, overrides: Partial<WorkspaceContext> = {
 
 const untouched = { folder: true, record: 'ready', registered: 1, branch: 'refs/heads/work', trash: 0 }
 const gone = { folder: false, record: undefined, registered: 0, branch: 'refs/heads/work', trash: 1 }
+
+/** Somebody who writes by the path of the tree, once, right after git did the first call with that name. */
+function writing(world: GitWorld, path: string, moment: string): typeof world.git {
+  let isWritten = false
+  return {
+    ...world.git,
+    async require(what, call) {
+      const result = await world.git.require(what, call)
+      if (what === moment && !isWritten) {
+        isWritten = true
+        for (const name of ['early', 'late']) writeFileSync(join(path, name), 'late\n')
+      }
+      return result
+    },
+  }
+}
 
 describe('a release', () => {
   it('removes the tree and its registration, and leaves the branch', async () => {
@@ -258,6 +276,40 @@ describe('a workspace in use', () => {
     expect([released, warnings.at(-1), state()]).toEqual([true, expect.stringContaining(`something made ${path} again`), { ...gone, folder: true }])
   })
 
+  it('keeps what is written by its path while it is looked at and saved', async () => {
+    for (const moment of ['looking at the changes', 'saving files']) {
+      await using world = openGitWorld()
+      const { context, path, repo, id, state } = await openOne(world)
+      if (moment === 'saving files') writeFileSync(join(path, 'early'), 'early\n')
+      const { released, rescue } = await releaseWorkspace({ ...context, git: writing(world, path, moment) }, { workspace: id, repo })
+      expect([released, world.sh(repo, 'show', `${rescue}:late`), world.sh(repo, 'show', `${rescue}:early`), state()]).toEqual([true, 'late', 'late', gone])
+    }
+  })
+
+  it('puts the tree back where what was written in the last moment cannot be kept', async () => {
+    await using world = openGitWorld()
+    const { context, path, repo, id, state } = await openOne(world)
+    const git = writing(world, path, 'looking at the changes')
+    const refused = releaseWorkspace({ ...context, git }, { workspace: id, repo, mode: 'refuse' })
+    await expect(refused).rejects.toMatchObject({ details: { reason: 'workspace_dirty' } })
+    expect([state(), readFileSync(join(path, 'late'), 'utf8'), readdirSync(scratchFolder(context.root))]).toEqual([untouched, 'late\n', []])
+  })
+
+  it('cut short while its tree is aside, it is finished by releasing again and taken back by opening again, with all that is in it', async () => {
+    for (const next of ['release', 'open'] as const) {
+      await using world = openGitWorld()
+      const { context, path, repo, release, open, state, commonDir, key } = await openOne(world)
+      writeFileSync(join(path, 'late'), 'late\n')
+      const record = { ...(readRecord(commonDir, key) as WorkspaceRecord), state: 'releasing' as const, holder: null }
+      writeRecord(commonDir, key, record)
+      moveAside(context, path, record)
+      const rescue = next === 'release' ? (await release()).rescue : null
+      if (next === 'open') await open()
+      const late = next === 'open' ? readFileSync(join(path, 'late'), 'utf8').trim() : world.sh(repo, 'show', `${rescue}:late`)
+      expect([next, late, state(), readdirSync(scratchFolder(context.root))]).toEqual([next, 'late', next === 'open' ? untouched : gone, []])
+    }
+  })
+
   it('is refused while a git that is alive holds its index', async () => {
     await using world = openGitWorld()
     const { release, path, commonDir, state } = await openOne(world)
@@ -360,7 +412,7 @@ describe('what is not surely ours', () => {
 
   it('a tree without its .git, or that git forgot, is refused until it is mended, and then released', async () => {
     await using world = openGitWorld()
-    const { release, path, open, repo, state } = await openOne(world)
+    const { release, path, open, repo, state, commonDir, key } = await openOne(world)
     unlinkSync(join(path, '.git'))
     await expect(release()).rejects.toMatchObject(refused('workspace_unusable', /lost its .git/))
     await open()
@@ -370,6 +422,12 @@ describe('what is not surely ours', () => {
     await open()
     expect(await release()).toMatchObject({ released: true })
     expect(state()).toEqual(gone)
+    await open()
+    world.sh(repo, 'worktree', 'unlock', path)
+    rmSync(join(repo, '.git/worktrees'), { recursive: true })
+    expect(await release({ mode: 'discard' })).toMatchObject({ released: true, rescue: null })
+    expect(state()).toEqual({ ...gone, trash: 2 })
+    expect(readEvents(commonDir, key)).toContainEqual(expect.objectContaining({ name: 'discarded', facts: { inspected: false } }))
   })
 
   it('a tree whose repository is gone goes only when it is said that it may be lost', async () => {

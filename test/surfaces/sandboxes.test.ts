@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect } from 'vitest'
 import type { Holdfast } from '../../src/index.ts'
-import { exited, logOf, type Place, testsInPlace } from '../cases/place.ts'
+import { describeSupervised, exited, logOf, type Place, testsInPlace, until } from '../cases/place.ts'
 
 const inPlace = testsInPlace(60_000)
 
@@ -82,6 +82,21 @@ describe('a sandbox', () => {
     })
   })
 
+  inPlace('gets no more by what is written into its record', async (place) => {
+    const holdfast = await openWithCredentials(place)
+    const { id, path } = await holdfast.openWorkspace({ operator: 'builder', passEnv: ['CI'] })
+    const commonDir = dirname(dirname(readFileSync(join(path, '.git'), 'utf8').replace('gitdir: ', '').trim()))
+    const records = join(commonDir, 'holdfast', 'workspaces')
+    const file = join(records, readdirSync(records)[0] as string)
+    const record = JSON.parse(readFileSync(file, 'utf8')) as { options: object }
+    writeFileSync(file, JSON.stringify({ ...record, options: { ...record.options, passEnv: ['CI', 'API_TOKEN'] } }))
+    await expect(holdfast.exec({ workspace: id, argv: ['true'] })).rejects.toMatchObject({ message: expect.stringContaining('names the variables API_TOKEN') })
+    writeFileSync(file, JSON.stringify({ ...record, kind: 'branch' }))
+    await expect(holdfast.exec({ workspace: id, argv: ['true'] })).rejects.toMatchObject({ details: { reason: 'workspace_not_found' } })
+    writeFileSync(file, JSON.stringify(record))
+    expect((await holdfast.exec({ workspace: id, argv: ['true'] })).outcome).toMatchObject({ exitCode: 0 })
+  })
+
   inPlace('has a home of its own of this user alone, which goes with it; a command that stands in its tree is in it, too', async (place) => {
     const holdfast = await openWithCredentials(place)
     const { id, path } = await holdfast.openWorkspace({ operator: 'reviewer' })
@@ -102,6 +117,26 @@ describe('a sandbox', () => {
     expect((await holdfast.openWorkspace({ operator: 'b' })).path).not.toBe(first.path)
     const run = await holdfast.exec({ workspace: first.id, script: 'git symbolic-ref -q HEAD; git rev-parse HEAD' })
     expect(logOf(run)).toBe(`${gitIn(place, 'rev-parse', 'main')}\n`)
+  })
+})
+
+describeSupervised('a sandbox with work in it', () => {
+  inPlace('has runs in the background and files like any other workspace, and is released with both', async (place) => {
+    const holdfast = await openWithCredentials(place)
+    const { id, path } = await holdfast.openWorkspace({ operator: 'reviewer' })
+    const workspace = 'operator:reviewer'
+    expect(await holdfast.writeFile({ workspace, path: 'notes/first.md', content: 'first\n' })).toMatchObject({ path: 'notes/first.md', created: true })
+    const run = await holdfast.exec({ workspace, script: 'cat notes/first.md; echo "token: <$API_TOKEN>"; echo $$ >pid; exec sleep 60', detach: true })
+    await until('it has begun', async () => (await holdfast.listFiles({ workspace })).entries.some(({ name }) => name === 'pid'))
+    expect((await holdfast.output({ run: run.id })).text).toBe('first\ntoken: <>\n')
+    expect(await holdfast.workspaceStatus({ workspace })).toMatchObject({ id, running: [{ run: run.id }], dirty: { untracked: 2 } })
+    await expect(holdfast.writeFile({ workspace, path: '../out', content: '' })).rejects.toMatchObject({ details: { reason: 'file_outside' } })
+    await expect(holdfast.releaseWorkspace({ workspace })).rejects.toMatchObject({ details: { reason: 'workspace_busy' } })
+    const released = await holdfast.releaseWorkspace({ workspace, stop: true })
+    expect(released).toMatchObject({ id, released: true, stopped: [run.id], branch: null })
+    expect(gitIn(place, 'show', `${released.rescue}:notes/first.md`)).toBe('first')
+    expect(existsSync(path)).toBe(false)
+    expect(await holdfast.show({ run: run.id })).toMatchObject({ state: 'ended', outcome: { kind: 'canceled' } })
   })
 })
 

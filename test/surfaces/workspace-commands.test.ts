@@ -31,9 +31,11 @@ describe('a command in a workspace', () => {
   inPlace('begins at its top, stays inside of it, and says in its answer and in the list where it ran', async (place) => {
     repository(place)
     const { holdfast } = place
-    const { id, path } = await holdfast.openWorkspace({ branch: 'work', ports: 2 })
-    const run = await holdfast.exec({ workspace: 'work', script: 'pwd; echo "$HOLDFAST_WORKSPACE $HOLDFAST_BRANCH"; env | grep -c ^HOLDFAST_PORT' })
-    expect(logOf(run)).toContain(`${path}\n${id} work\n`)
+    const { id, path, ports } = await holdfast.openWorkspace({ branch: 'work', ports: 2 })
+    const told = 'echo "$HOLDFAST_PORT $HOLDFAST_PORTS $HOLDFAST_PORT_1 $HOLDFAST_PORT_2"; env | grep -c ^HOLDFAST_PORT'
+    const run = await holdfast.exec({ workspace: 'work', script: `pwd; echo "$HOLDFAST_WORKSPACE $HOLDFAST_BRANCH"; ${told}` })
+    const [first, second] = ports
+    expect(logOf(run)).toBe(`${path}\n${id} work\n${first} ${first},${second} ${first} ${second}\n4\n`)
     expect(run).toMatchObject({ workspace: id, branch: 'work', cwd: path, warnings: [] })
     expect((await holdfast.runs({})).runs[0]).toMatchObject({ id: run.id, workspace: id, branch: 'work' })
     expect((await holdfast.exec({ workspace: id, cwd: 'src', argv: ['pwd'] })).cwd).toBe(join(path, 'src'))
