@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { errnoOf, failure } from '../core/errors.ts'
@@ -130,13 +130,18 @@ function readReservation(root: string, port: number): PortReservation | undefine
   }
 }
 
+/** Made under another name first: whoever sees a reservation sees whose it is. */
 function claim(context: WorkspaceContext, { port, ...owner }: PortReservation): boolean {
+  const made = join(portsFolder(context.root), `.${port}.${process.pid}`)
   try {
-    writeFileSync(fileOf(context.root, port), `${JSON.stringify(owner)}\n`, { flag: 'wx', mode: 0o600 })
+    writeFileSync(made, `${JSON.stringify(owner)}\n`, { flag: 'wx', mode: 0o600 })
+    linkSync(made, fileOf(context.root, port))
     return true
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') return false
     throw error
+  } finally {
+    rmSync(made, { force: true })
   }
 }
 
