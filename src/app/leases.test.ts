@@ -65,6 +65,7 @@ function writeRun(world: World, part: Partial<RunRecord>): void {
     holder: identifySelf(),
     process: null,
     pinned: false,
+    workspace: '0123456789',
     ...part,
   })
 }
@@ -122,6 +123,20 @@ describe('a lease', () => {
     removeRecord(record.commonDir, key)
     expect(() => takeLease(at, leaseOf(world))).toThrow('it was released')
     expect(files()).toEqual([])
+  })
+
+  it('of a run that is none of the workspace, or of a home that is no path, counts as none: it would be waited for, and ended with it', async () => {
+    await using world = openWorld()
+    const { at, running } = open(world)
+    takeLease(at, leaseOf(world))
+    for (const workspace of ['9876543210', undefined]) {
+      writeRun(world, { workspace })
+      expect(await running()).toEqual([])
+    }
+    writeRun(world, {})
+    expect(await running()).toHaveLength(1)
+    takeLease(at, leaseOf(world, { home: 'relative' }))
+    expect(await running()).toEqual([])
   })
 
   it('that cannot be written is a warning, and what is no lease is passed over', async () => {

@@ -1,5 +1,5 @@
 import { readdirSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { failure, messageOf } from '../core/errors.ts'
 import type { Machine } from '../core/machine.ts'
 import type { ProcessIdentity, RunRecord } from '../core/run.ts'
@@ -74,6 +74,8 @@ export async function runningIn(
   for (const lease of readLeases(at)) {
     const folder = folderOf(lease)
     const run = readRecord(folder, lease.run)
+    // A run of something else is none of the workspace's to wait for, let alone to end: whoever works in a tree may have written the lease.
+    if (run && run.workspace !== record.id) continue
     if (run ? await goesOn(run, folder, machine) : machine.isAlive(lease.holder)) found.push({ lease, record: run })
     else dropLease(at, lease.run)
   }
@@ -100,7 +102,11 @@ function readLeases(at: Pick<RunWorkspace, 'commonDir' | 'key'>): Lease[] {
   return names.filter(isRunId).flatMap((name) => {
     try {
       const lease = JSON.parse(readPlainText(leasePath(at, name), maxLeaseBytes)) as Partial<Lease>
-      const isWhole = lease.run === name && [lease.home, lease.command].every((text) => typeof text === 'string') && typeof lease.holder?.pid === 'number'
+      const isWhole =
+        lease.run === name &&
+        isAbsolute(String(lease.home)) &&
+        [lease.home, lease.command].every((text) => typeof text === 'string') &&
+        typeof lease.holder?.pid === 'number'
       return isWhole ? [lease as Lease] : []
     } catch {
       // Removed meanwhile by whoever saw that its run is over, or no lease of ours.

@@ -75,9 +75,21 @@ async function inWorkspace(
   if (record.kind !== 'sandbox' && !isOurs) return { cwd, workspace, sandbox: undefined, declared: [], variables, notes: all }
   const { makePrivateFolders, sandboxEnvironment } = await import('./sandbox-environment.ts')
   const declared = record.options.passEnv
+  await checkDeclared(context, workspace)
   const folders = makePrivateFolders(context.workspaces.root(), record.id, context.ownEnv.PATH)
   const sandbox = sandboxEnvironment({ own: context.ownEnv, declared, asked: input.passEnv ?? [], folders })
   return { cwd, workspace, sandbox, declared, variables, notes: all }
+}
+
+/** What the record alone names, nobody who may give it has named. */
+async function checkDeclared({ workspaces }: AppContext, { record }: RunWorkspace): Promise<void> {
+  if (record.options.passEnv.length === 0) return
+  const { declaredVariables } = await import('../workspaces/declared.ts')
+  const known = declaredVariables(workspaces.root(), record.id)
+  const strange = record.options.passEnv.filter((name) => !known.includes(name))
+  if (strange.length === 0) return
+  const why = `its record names the variables ${strange.join(', ')}, which it was not opened with; open it again with them (--pass-env) if that is meant`
+  throw failure('workspace_unusable', { workspace: record.id, why })
 }
 
 const inWords = { pending: 'still to be run', running: 'going on', failed: 'not done: it failed' } as const

@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openWorld } from '../../test/support/world.ts'
@@ -75,5 +76,31 @@ describe('the environment of a sandbox', () => {
     expect(findPrivateFolder(root, id)).toBe(dirname(folders.home))
     expect(findPrivateFolder(root, '../trees')).toBeUndefined()
     expect(findPrivateFolder(root, '9876543210')).toBeUndefined()
+  })
+
+  it('is not made where a command of the sandbox put links, and waits for no pipe in it', async () => {
+    await using world = openWorld()
+    const root = world.path('trees')
+    const folders = makePrivateFolders(root, id, own.PATH)
+    const elsewhere = world.path('elsewhere')
+    mkdirSync(elsewhere)
+    for (const folder of [folders.programs, folders.home, dirname(folders.data)]) {
+      rmSync(folder, { recursive: true })
+      symlinkSync(elsewhere, folder)
+      expect(() => makePrivateFolders(root, id, own.PATH)).toThrow(/is a link, not a folder/)
+      rmSync(folder)
+      makePrivateFolders(root, id, own.PATH)
+    }
+    expect(readdirSync(elsewhere)).toEqual([])
+    const victim = world.path('victim')
+    writeFileSync(victim, 'precious')
+    mkdirSync(world.path('bin'))
+    writeFileSync(world.path('bin', 'ssh'), '', { mode: 0o700 })
+    rmSync(`${folders.programs}/ssh`, { force: true })
+    execFileSync('mkfifo', [`${folders.programs}/ssh`])
+    symlinkSync(victim, `${folders.programs}/ssh.${process.pid}`)
+    makePrivateFolders(root, id, world.path('bin'))
+    expect(readFileSync(`${folders.programs}/ssh`, 'utf8')).toContain(world.path('bin', 'ssh'))
+    expect(readFileSync(victim, 'utf8')).toBe('precious')
   })
 })

@@ -1,6 +1,7 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { failure } from '../core/errors.ts'
+import { makePlainFolder, readPlainText, replacePlain } from '../git/plain-file.ts'
 
 /**
  * The environment of commands in a sandbox, and of every setup: the PATH, the names that the workspace was declared with, and folders of
@@ -41,7 +42,9 @@ function describe(root: string, id: string): PrivateFolders {
 export function makePrivateFolders(root: string, id: string, path: string | undefined): PrivateFolders {
   const folders = describe(root, id)
   for (const folder of [root, join(root, '.homes'), folderOf(root, id), ...Object.values(folders)]) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // A command of the sandbox may have put a link there, to have something written elsewhere.
+    if (folder === root) mkdirSync(root, { recursive: true, mode: 0o700 })
+    else makePlainFolder(root, folder)
     const { uid } = lstatSync(folder)
     if (uid !== process.getuid?.()) throw failure('not_owned', { path: folder, why: 'it belongs to another user' })
   }
@@ -65,10 +68,16 @@ function writeSshPrograms(folder: string, path: readonly string[]): void {
     const file = join(folder, name)
     const text = `#!/bin/sh\nexec '${found.replaceAll("'", `'\\''`)}' ${sshOptions.join(' ')} "$@"\n`
     // Another command may be about to run it.
-    if (existsSync(file) && readFileSync(file, 'utf8') === text) continue
-    const draft = `${file}.${process.pid}`
-    writeFileSync(draft, text, { mode: 0o700 })
-    renameSync(draft, file)
+    if (isSame(file, text)) continue
+    replacePlain(file, text, { temporary: `${file}.${process.pid}`, mode: 0o700 })
+  }
+}
+
+function isSame(file: string, text: string): boolean {
+  try {
+    return lstatSync(file).isFile() && readPlainText(file) === text
+  } catch {
+    return false
   }
 }
 

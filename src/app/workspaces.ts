@@ -3,6 +3,7 @@ import { hasReason } from '../core/errors.ts'
 import type { ProviderCall } from '../core/workspace-provider.ts'
 import { createGit, type Git } from '../git/git.ts'
 import type { WorkspaceContext } from '../workspaces/context.ts'
+import { forgetVariables } from '../workspaces/declared.ts'
 import { deleteWorkspaceBranch } from '../workspaces/delete-branch.ts'
 import { diffWorkspace } from '../workspaces/diff.ts'
 import { examineWorkspaces, repair } from '../workspaces/examine.ts'
@@ -75,6 +76,7 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
 
   /** The homes of workspaces that are gone. They may hold much, so that they are deleted later, like trees. */
   function discardHomes(room: WorkspaceContext, ids: readonly string[]): void {
+    for (const id of ids) forgetVariables(room.root, id)
     const homes = ids.flatMap((id) => findPrivateFolder(room.root, id) ?? [])
     for (const home of homes) moveToTrash(room, home, 'home')
     if (homes.length > 0) emptyTrashLater(room)

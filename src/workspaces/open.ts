@@ -6,6 +6,7 @@ import type { OpenedWorkspace, OpenWorkspaceRequest, ProviderCall } from '../cor
 import { sweepFetchRefs } from '../git/resolve-base.ts'
 import type { WorkspaceContext } from './context.ts'
 import { finishTree } from './create.ts'
+import { declareVariables } from './declared.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { toOpened } from './opened.ts'
 import { prepareTree } from './prepare.ts'
@@ -36,6 +37,8 @@ export async function openWorkspace(context: WorkspaceContext, request: OpenWork
   const quiet: ProviderCall = { signal: call.signal, onProgress: onProgress && ((what) => tellSafely(onProgress, what)) }
   const { record, isNew, report } = await oneAtATime(`${commonDir}\0${wanted.key}`, async () => {
     const known = readRecord(commonDir, wanted.key)
+    // Before anything runs in it, its setup too.
+    declareVariables(context.root, known?.id ?? wanted.id, wanted.options.passEnv)
     const report = createReport(context, { commonDir, key: wanted.key, id: known?.id ?? wanted.id })
     const found = await findHealthy(context, wanted, known)
     const { record, isNew } = found ? { record: found, isNew: false } : await openAnyhow(context, wanted, report, quiet)
