@@ -1,3 +1,4 @@
+import { readSettings } from './features.ts'
 import type { GitRepository } from './open.ts'
 import { findRefs } from './refs.ts'
 import { headOf } from './repository.ts'
@@ -96,10 +97,9 @@ async function tagged(repo: GitRepository, digits: string, commit: string | unde
 }
 
 /** Names of the remotes that have an address. */
-export async function remotesOf(repo: GitRepository): Promise<readonly string[]> {
-  const { stdout } = await repo.run(['config', '-z', '--name-only', '--get-regexp', '^remote\\..*\\.url$'], { reads: true })
-  const names = stdout.split('\0').flatMap((key) => /^remote\.(.*)\.url$/s.exec(key)?.[1] ?? [])
-  return [...new Set(names)].filter(isSafe)
+async function remotesOf(repo: GitRepository): Promise<readonly string[]> {
+  const settings = await readSettings(repo)
+  return [...settings.keys()].flatMap((key) => /^remote\.(.*)\.url$/s.exec(key)?.[1] ?? []).filter(isSafe)
 }
 
 /** The default branch of a remote as it was last known. */

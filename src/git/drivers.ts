@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { findRepository, type Repository } from './repository.ts'
@@ -39,6 +39,17 @@ export const configFiles = ({ commonDir, gitDir }: Pick<Repository, 'commonDir' 
 /** The text of configuration files, one after the other; what is not there is empty. Rejects where one cannot be read whole. */
 export function readConfig(files: readonly string[]): string {
   return files.map(readText).join('\n')
+}
+
+/** Another one whenever one of the files is another. */
+export function stampOf(files: readonly string[]): string {
+  return files
+    .map((file) => {
+      const found = statSync(file, { throwIfNoEntry: false })
+      // Unlike when it was written, when it was changed cannot be set by anybody.
+      return found ? `${found.ino}:${found.size}:${found.mtimeMs}:${found.ctimeMs}` : ''
+    })
+    .join()
 }
 
 /** Whether other files belong to it, which git alone finds. */

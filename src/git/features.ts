@@ -1,14 +1,33 @@
+import { configFiles, hasIncludes, readConfig, stampOf } from './drivers.ts'
 import { gitFailure } from './git.ts'
-import type { GitPlace, GitRepository } from './open.ts'
+import type { GitRepository } from './open.ts'
 import { readText } from './repository.ts'
 
 /** What a repository uses of git that a plain checkout does not do by itself. */
 
+const maxKnown = 50
+
 /** What is configured, by name: section and last part in small letters, as git writes it. Of several values the last. */
 export type Settings = ReadonlyMap<string, string>
 
-export async function readSettings(place: GitPlace): Promise<Settings> {
-  const { stdout } = await place.require('reading the configuration', ['config', '--list', '-z'], { reads: true })
+/** Of a repository with no other files than its own these are asked for again only when one of them changed. */
+export async function readSettings(repository: GitRepository): Promise<Settings> {
+  const { commonDir } = repository
+  const files = configFiles({ commonDir, gitDir: commonDir })
+  const stamp = stampOf(files)
+  const last = knownSettings.get(commonDir)
+  if (last?.stamp === stamp) return last.settings
+  const settings = await askSettings(repository)
+  if (knownSettings.size >= maxKnown) knownSettings.clear()
+  if (hasIncludes(readConfig(files))) knownSettings.delete(commonDir)
+  else knownSettings.set(commonDir, { stamp, settings })
+  return settings
+}
+
+const knownSettings = new Map<string, { readonly stamp: string; readonly settings: Settings }>()
+
+async function askSettings(repository: GitRepository): Promise<Settings> {
+  const { stdout } = await repository.require('reading the configuration', ['config', '--list', '-z'], { reads: true })
   return new Map(
     stdout
       .split('\0')
@@ -39,7 +58,6 @@ const maxAttributesBytes = 256 * 1024
 
 /** Lines that name filters, by their commit, which never changes: all of its folders are looked through for them. */
 const attributesOf = new Map<string, string>()
-const maxKnown = 50
 
 /** The names of the filters that the files of a commit may have: its attributes and those of the repository name them. */
 export async function listFilters(repository: GitRepository, sha: string): Promise<ReadonlySet<string>> {

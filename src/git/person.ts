@@ -1,6 +1,6 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { readConfig } from './drivers.ts'
+import { readConfig, stampOf } from './drivers.ts'
 import { type OwnEnvironment, personFolders } from './environment.ts'
 import { parseScoped } from './network.ts'
 import type { Setting } from './settings.ts'
@@ -22,7 +22,7 @@ export function createPersonSettings(ownEnv: OwnEnvironment, list: () => Promise
   const files = [systemConfig, ...(folders ? [join(folders.config, 'config'), join(folders.home, '.gitconfig')] : [])]
   let known: { readonly stamp: string; readonly settings: Promise<PersonSettings> } | undefined
   return () => {
-    const stamp = files.map(stampOf).join()
+    const stamp = stampOf(files)
     if (known?.stamp !== stamp) {
       // Mostly none of it is there, and then no process is started to be told so.
       const isEmpty = !/excludesfile|autocrlf|eol|\[safe|\[include/i.test(readConfig(files))
@@ -53,9 +53,4 @@ function withIgnore(settings: PersonSettings, folders: ReturnType<typeof personF
   const usual = folders && join(folders.config, 'ignore')
   if (!usual || !existsSync(usual) || settings.files.some(([name]) => name === 'core.excludesfile')) return settings
   return { ...settings, files: [...settings.files, ['core.excludesfile', usual]] }
-}
-
-function stampOf(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false })
-  return found ? `${found.ino}:${found.size}:${found.mtimeMs}` : ''
 }

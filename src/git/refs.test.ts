@@ -19,8 +19,8 @@ it('a ref is found by its full name alone, and one that is not there is undefine
   expect(await findRef(repo, 'refs/heads/main')).toBe(sha)
   for (const name of ['main', 'refs/heads/a', 'refs/heads', 'refs/heads/mai', 'refs/heads/none']) expect(await findRef(repo, name)).toBeUndefined()
   expect([...(await findRefs(repo, ['refs/heads/main', 'refs/heads/other', 'refs/heads/none']))]).toEqual([
-    ['refs/heads/main', { sha, symref: null }],
-    ['refs/heads/other', { sha, symref: 'refs/heads/main' }],
+    ['refs/heads/main', { sha, symref: null, isCommit: true }],
+    ['refs/heads/other', { sha, symref: 'refs/heads/main', isCommit: true }],
   ])
 })
 

@@ -4,6 +4,7 @@ import { failure, type HoldfastError } from '../core/errors.ts'
 import { type GitResult, gitFailure } from './git.ts'
 import type { GitRepository } from './open.ts'
 import { readPlainText } from './plain-file.ts'
+import { namesBelow, possibleRefs } from './ref-files.ts'
 
 /**
  * Refs by their full names. Each change names the value that it expects, so that of several processes one wins and nobody's
@@ -19,10 +20,14 @@ export interface FoundRef {
   readonly sha: string
   /** The ref that it stands for, where it is a symbolic one. */
   readonly symref: string | null
+  /** Else it is a tag, or something that no branch can be at. */
+  readonly isCommit: boolean
 }
 
 /** Of several refs those that are there, in one look where all of them are sound. Rejects as `findRef` does, for a branch alone. */
-export async function findRefs(repo: GitRepository, refs: readonly string[]): Promise<ReadonlyMap<string, FoundRef>> {
+export async function findRefs(repo: GitRepository, named: readonly string[]): Promise<ReadonlyMap<string, FoundRef>> {
+  const refs = possibleRefs(repo.commonDir, named)
+  if (refs.length === 0) return new Map()
   const asked = await ask(repo, refs)
   const found = asked ?? new Map<string, FoundRef>()
   // One of them names what is not there, and git then says nothing about the others.
@@ -47,8 +52,8 @@ async function ask(repo: GitRepository, refs: readonly string[]): Promise<Map<st
   const found = new Map<string, FoundRef>()
   for (const line of result.stdout.split('\n')) {
     // A pattern matches what is below it, too.
-    const [name, sha, symref] = line.split('\0')
-    if (name && sha && refs.includes(name)) found.set(name, { sha, symref: symref || null })
+    const [name, sha, symref, type] = line.split('\0')
+    if (name && sha && refs.includes(name)) found.set(name, { sha, symref: symref || null, isCommit: type === 'commit' })
   }
   return found
 }
@@ -97,14 +102,21 @@ export async function countMissing(repo: GitRepository, from: string, base: stri
 
 /** Refuses (`branch_name_conflict`) a new branch where another's name is a folder of it, or differs from it in case only. */
 export async function checkBranchFits(repo: GitRepository, branch: string): Promise<void> {
-  const { stdout } = await repo.require('reading the branches', ['for-each-ref', '--format=%(refname)', 'refs/heads/'], { reads: true })
   const folded = fold(branch)
-  for (const line of stdout.split('\n')) {
-    const other = line.replace(/^refs\/heads\//, '')
-    if (other === '' || other === branch) continue
+  for (const ref of await listRefs(repo, 'refs/heads/')) {
+    const other = ref.slice('refs/heads/'.length)
+    if (other === branch) continue
     const its = fold(other)
     if (its === folded || its.startsWith(`${folded}/`) || folded.startsWith(`${its}/`)) throw failure('branch_name_conflict', { branch, with: other })
   }
+}
+
+/** The full names of the refs below a folder of refs, which ends in `/`. */
+export async function listRefs(repo: GitRepository, folder: string): Promise<readonly string[]> {
+  const known = namesBelow(repo.commonDir, folder)
+  if (known !== undefined) return known
+  const { stdout } = await repo.require('reading refs', ['for-each-ref', '--format=%(refname)', folder], { reads: true })
+  return stdout.split('\n').filter(Boolean)
 }
 
 /** As file systems that know no case and compose letters see it. */

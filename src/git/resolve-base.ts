@@ -4,7 +4,7 @@ import type { WorkspaceBase } from '../core/workspace.ts'
 import { commitOfCheckout, isSafe, looksFor, type Wanted } from './base-names.ts'
 import { type FailedFetch, fetchFailureOf } from './fetch-failure.ts'
 import type { GitRepository } from './open.ts'
-import { countMissing, findRefs } from './refs.ts'
+import { countMissing, type FoundRef, findRefs, listRefs } from './refs.ts'
 
 export interface BaseRequest {
   /** A branch, a tag, a commit, `origin/x`, or a full ref. Undefined: the default branch of the remote, else what is checked out. */
@@ -43,8 +43,12 @@ export async function resolveBase(repo: GitRepository, request: BaseRequest): Pr
     failed = fetched
     if (request.policy === 'require-remote') throw failed.isAbsent ? unknown(wanted, failed, true) : unfetched(wanted, failed)
   }
-  const found = await findLocally(repo, wanted)
-  if (found !== undefined) return local(found, await behindOf(repo, wanted, found.sha), failed?.error ?? null)
+  const known = await findRefs(repo, [...new Set([...wanted.locals, ...(wanted.tracking === null ? [] : [wanted.tracking])])])
+  const found = await findLocally(repo, wanted, known)
+  if (found !== undefined) {
+    const published = wanted.tracking === null ? undefined : known.get(wanted.tracking)
+    return local(found, published === undefined ? null : await countMissing(repo, found.sha, published.sha), failed?.error ?? null)
+  }
   if (await isUnborn(repo, wanted)) throw failure('unborn_base', { base: wanted.name })
   if (failed !== undefined && failed.kind !== 'missing') throw unfetched(wanted, failed)
   throw unknown(wanted, failed, request.policy !== 'local')
@@ -130,8 +134,7 @@ async function drop(repo: GitRepository, ref: string): Promise<void> {
 
 /** What fetches that died left behind, of more than a day: full refs. */
 export async function findLeakedFetchRefs(repo: GitRepository, now: Date): Promise<readonly string[]> {
-  const { stdout } = await repo.require('reading refs', ['for-each-ref', '--format=%(refname)', fetchRefs], { reads: true })
-  return stdout.split('\n').filter((ref) => {
+  return (await listRefs(repo, fetchRefs)).filter((ref) => {
     const [, begun, pid] = /^(\d{13})-(\d+)-[0-9a-f]+$/.exec(ref.slice(fetchRefs.length)) ?? []
     return begun !== undefined && (now.getTime() - Number(begun) > leakedAfterMs || !isThere(Number(pid)))
   })
@@ -163,19 +166,13 @@ const local = (found: { ref: string; sha: string }, behind: number | null, remot
   drop: async () => {},
 })
 
-async function findLocally(repo: GitRepository, wanted: Wanted): Promise<{ ref: string; sha: string } | undefined> {
-  const found = await findRefs(repo, wanted.locals)
+async function findLocally(repo: GitRepository, wanted: Wanted, known: ReadonlyMap<string, FoundRef>): Promise<{ ref: string; sha: string } | undefined> {
   for (const ref of wanted.locals) {
-    const sha = ref === 'HEAD' ? await commitOfCheckout(repo) : found.has(ref) ? await commitOf(repo, ref) : undefined
+    const found = known.get(ref)
+    const sha = ref === 'HEAD' ? await commitOfCheckout(repo) : found?.isCommit ? found.sha : found && (await commitOf(repo, ref))
     if (sha !== undefined) return { ref, sha }
   }
   return undefined
-}
-
-async function behindOf(repo: GitRepository, { tracking }: Wanted, sha: string): Promise<number | null> {
-  if (tracking === null) return null
-  const known = (await findRefs(repo, [tracking])).get(tracking)
-  return known === undefined ? null : countMissing(repo, sha, known.sha)
 }
 
 async function isUnborn(repo: GitRepository, wanted: Wanted): Promise<boolean> {

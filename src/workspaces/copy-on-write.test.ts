@@ -158,7 +158,7 @@ it('an ordinary workspace that is there is opened with at most 6 processes of gi
   })
   world.remote(repo)
   const { id } = await open('one', false)
-  expect(programs.length).toBeGreaterThan(6)
+  expect(programs.length).toBeGreaterThan(2)
   programs.length = 0
   // Nothing that an earlier call found out is known to it.
   const runProgram: WorkspaceContext['runProgram'] = (request) => {
@@ -168,6 +168,25 @@ it('an ordinary workspace that is there is opened with at most 6 processes of gi
   const context = world.context({ runProgram, git: createGit({ runProgram, ownEnv: world.env }) })
   expect((await openWorkspace(context, { repo, branch: 'one', base: 'main' })).id).toBe(id)
   expect(programs.length).toBeLessThanOrEqual(6)
+})
+
+it('the next new workspace of a commit takes at most 4 processes of git', async () => {
+  await using world = openOverlayWorld()
+  const programs: string[] = []
+  const { context, repo } = opened(world, (request) => {
+    programs.push(request.argv[0])
+    return world.runProgram(request)
+  })
+  const counts: number[] = []
+  for (const branch of ['one', 'two']) {
+    for (const copyOnWrite of [true, false]) {
+      programs.length = 0
+      await openWorkspace(context, { repo, base: 'main', branch: `${branch}-${copyOnWrite}`, copyOnWrite, remotePolicy: 'local' })
+      counts.push(programs.filter((program) => program === 'git').length)
+    }
+  }
+  expect(Math.max(...counts.slice(2))).toBeLessThanOrEqual(4)
+  expect(Math.min(...counts)).toBeGreaterThan(0)
 })
 
 it('where it cannot be had, an ordinary workspace is made, and it is said why', async () => {

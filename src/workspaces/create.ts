@@ -183,6 +183,8 @@ async function requireTree({ repository, branch }: Wanted, { record, asked }: Be
   const unusable = (why: string): HoldfastError => failure('workspace_unusable', { workspace: record.id, why })
   if (tree === undefined || tree.lockReason !== lockReasonOf(record)) throw unusable('git did not register it')
   if (tree.branch !== branch) throw unusable(`it is on ${tree.branch ?? 'no branch'} and not on ${branch ?? 'none'}`)
+  // As the files of the repository have it; where they have something else, or nothing, git is asked.
+  if (tree.commit === asked.sha) return tree
   const head = branch === null ? tree.commit : await findRef(repository, branchRef(branch))
   if (head === asked.sha) return tree
   if (branch !== null) throw failure('branch_moved', { branch, expected: asked.sha, found: head ?? 'nothing' })
