@@ -113,6 +113,11 @@ it('a branch that is there resumes at its tip: it is not cut anew and nothing is
   expect(opened.actions.map((action) => action.name)).toEqual(['checked-out'])
   expect(calls).not.toContain('fetch')
   expect(calls).not.toContain('push')
+  // How far it is behind is what is known here.
+  world.sh(repo, 'fetch', '--quiet')
+  const missing = Number(world.sh(repo, 'rev-list', '--count', 'work..origin/main'))
+  expect(missing).toBeGreaterThan(0)
+  expect((await openWorkspace(context, { repo, branch: 'work' })).base).toMatchObject({ source: 'existing', sha: known, behind: missing })
 })
 
 for (const [title, local, published, expected] of [
