@@ -34,7 +34,7 @@ export async function repair(context: WorkspaceContext, { repo, item }: ExamineR
   const chosen = found.find(({ name }) => name === item)
   if (chosen?.repair === undefined) {
     const names = found.filter(({ repair: can }) => can !== undefined).map(({ name }) => name)
-    const accepted = names.length === 0 ? 'nothing: nothing is found that can be repaired' : `one of ${names.join(', ')}`
+    const accepted = names.length === 0 ? 'none, since nothing is found that can be repaired' : `one of ${names.join(', ')}`
     throw failure('invalid', { field: 'fix', value: item, accepted })
   }
   const since = monotonicMs()

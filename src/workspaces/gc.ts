@@ -32,8 +32,8 @@ export interface CollectedWorkspaces {
   /** With why; of a dry run: those that would be. `rescue` is null: what would need one is kept. */
   readonly released: readonly { readonly id: string; readonly why: string; readonly rescue: string | null }[]
   readonly kept: readonly { readonly id: string; readonly why: string }[]
-  /** Those that stay, with the folders in them that were, or would be, taken away. */
-  readonly cleared: readonly { readonly id: string; readonly folders: readonly string[] }[]
+  /** With `artifacts`: those that stay, with the folders in them that were, or would be, taken away. Else null. */
+  readonly cleared: readonly { readonly id: string; readonly folders: readonly string[] }[] | null
   /** What else was, or would be, taken away: things of ours that nobody needs. */
   readonly tidied: readonly Tidied[]
 }
@@ -70,11 +70,11 @@ export async function collectWorkspaces(context: WorkspaceContext, request: Coll
       }
     }
   }
-  return { dryRun, released, kept, cleared: [], tidied: await tidy(context, commonDirs, { dryRun }) }
+  return { dryRun, released, kept, cleared: null, tidied: await tidy(context, commonDirs, { dryRun }) }
 }
 
 async function collectArtifacts(context: WorkspaceContext, all: readonly Candidate[], dryRun: boolean): Promise<CollectedWorkspaces> {
-  const cleared: CollectedWorkspaces['cleared'][number][] = []
+  const cleared: NonNullable<CollectedWorkspaces['cleared']>[number][] = []
   const kept: CollectedWorkspaces['kept'][number][] = []
   for (const candidate of all) {
     const { id, path, overlay } = candidate.record

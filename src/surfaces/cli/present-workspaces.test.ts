@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { WorkspaceBase } from '../../core/workspace.ts'
 import type { OpenedWorkspace, ReleasedWorkspace, WorkspaceSummary } from '../../core/workspace-provider.ts'
 import { presentRescues } from './present-rescues.ts'
-import { presentOpened, presentReleased, presentSummary, presentWorkspaces } from './present-workspaces.ts'
+import { presentCollected, presentOpened, presentReleased, presentSummary, presentWorkspaces } from './present-workspaces.ts'
 
 const at = { columns: 80, isTerminal: true, nowMs: Date.parse('2026-01-02T00:00:00.000Z') }
 const base: WorkspaceBase = { source: 'remote', ref: 'refs/heads/main', sha: 'a'.repeat(40), behind: 0, remoteError: null }
@@ -147,6 +147,17 @@ describe('one workspace', () => {
       ].join('\n'),
     )
     expect(presentReleased({ ...released, released: false, rescue: null }, at)).toBe('There was nothing to release of workspace 0123456789.')
+  })
+
+  it('that stays names what was taken away from it, in lines that fit', () => {
+    const kept = [{ id: 'aaaaaaaaaa', why: 'its setup runs' }]
+    const folders = Array.from({ length: 9 }, (_, n) => `packages/number-${n}/node_modules`)
+    const collected = { dryRun: false, released: [], kept, cleared: [{ id: '0123456789', folders }], tidied: [] }
+    const shown = presentCollected(collected, at)
+    expect(widest(shown)).toBeLessThanOrEqual(80)
+    expect(shown).toMatch(/^0123456789 {2}packages\/number-0\/node_modules, /)
+    expect(shown.split('\n').at(-1)).toBe('Taken away from 1 workspace; nothing from 1.')
+    expect(presentCollected({ ...collected, dryRun: true, cleared: [] }, at)).toBe('Would be taken away from 0 workspaces; nothing from 1.')
   })
 
   it('of which work was saved has a line for what that holds', () => {

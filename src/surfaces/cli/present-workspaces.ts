@@ -190,10 +190,11 @@ export function presentReleased(result: ReleasedWorkspace, at: At): string {
 const rescueIdOf = (ref: string): string => ref.replace(/^refs\/holdfast\/rescue\//, '').replaceAll('/', '-')
 
 export function presentCollected(result: CollectedWorkspaces, at: At): string {
-  if (result.cleared.length > 0) {
-    const done = result.dryRun ? 'would be taken away' : 'were taken away'
-    const rows = result.cleared.map(({ id, folders }) => hanging(`${id}  `, folders.map(oneLine).join(', '), at.columns))
-    return [`Folders that can be made again ${done}:`, ...rows].join('\n')
+  if (result.cleared !== null) {
+    const { cleared, kept } = result
+    const rows = cleared.map(({ id, folders }) => hanging(`${id}  `, folders.map(oneLine).join(', '), at.columns))
+    const done = `${result.dryRun ? 'Would be taken' : 'Taken'} away from ${plural(cleared.length, 'workspace')}`
+    return [...rows, `${done}; nothing from ${formatCount(kept.length)}.`].join('\n')
   }
   const verb = result.dryRun ? 'would be released' : 'released'
   const rows = result.released.map(({ id, why }) => [id, why])
