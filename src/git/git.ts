@@ -1,7 +1,9 @@
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { failure, type HoldfastError, hasReason } from '../core/errors.ts'
 import type { ProgramResult, RunProgram } from '../core/program.ts'
 import type { GitAnswer } from '../core/workspace-reasons.ts'
+import { refuseAwaited } from './awaited-files.ts'
 import { driversAmong, turnedOff } from './drivers.ts'
 import { localEnvironment, networkEnvironment, type OwnEnvironment } from './environment.ts'
 import { ageOf, isRepeatable, lockInTheWay } from './lock-files.ts'
@@ -9,6 +11,7 @@ import { networkOf, parseScoped } from './network.ts'
 import { type Look, offFor } from './off.ts'
 import { createPersonSettings } from './person.ts'
 import { redactAddresses } from './redact-addresses.ts'
+import { findRepository } from './repository.ts'
 import { asVariables, commandAt, everyCall, guarded, readsFiles, type Setting } from './settings.ts'
 
 /** One call of git. */
@@ -160,6 +163,10 @@ export function createGit({ runProgram, ownEnv, lockWaitsMs: waits = lockWaitsMs
   async function run(call: GitCall): Promise<GitResult> {
     if (call.signal?.aborted) throw failure('canceled', {})
     await checkVersion()
+    const folder = call.gitDir ?? call.cwd
+    const found = findRepository(folder)
+    // A folder that lost what makes it one of git is still the one that git is told to look into.
+    refuseAwaited({ commonDir: found?.commonDir ?? folder, gitDir: call.gitDir ?? found?.gitDir ?? join(folder, '.git') })
     for (let attempt = 0; ; attempt++) {
       const { env, settings } = await prepare(call)
       const result = await start(call, env, settings)
