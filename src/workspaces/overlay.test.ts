@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { GitWorld } from '../../test/support/git-world.ts'
 import { killedAfter } from '../../test/support/killed-after.ts'
 import { canMountOverlays, endMount, openOverlayWorld } from '../../test/support/overlay-world.ts'
@@ -443,4 +443,16 @@ describe.runIf(canMount)('a frozen checkout', () => {
     expect([status(world, path), overlay.lower]).not.toContainEqual([join(folder, 'tree')])
     expect([readFileSync(join(path, 'README.md'), 'utf8'), existsSync(folder)]).toEqual(['one\n', false])
   })
+})
+
+it('takes root, and says so without having tried', async () => {
+  await using world = openOverlayWorld()
+  const geteuid = vi.spyOn(process, 'geteuid').mockReturnValue(1000)
+  try {
+    const probe = await probeOverlay(world.context({ runProgram: () => Promise.reject(new Error('a program was started')) }))
+    const why = process.platform === 'linux' ? /^it takes root here: .* user namespace/ : /of Linux/
+    expect(probe).toEqual({ ok: false, why: expect.stringMatching(why) })
+  } finally {
+    geteuid.mockRestore()
+  }
 })

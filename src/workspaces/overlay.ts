@@ -60,7 +60,7 @@ const located = (context: WorkspaceContext): WorkspaceContext => ({ ...context, 
 
 async function tryOverlay(context: WorkspaceContext): Promise<OverlayProbe> {
   if (process.platform !== 'linux') return { ok: false, why: `overlay mounts are of Linux, and this is ${process.platform}` }
-  if (process.geteuid?.() !== 0) return { ok: false, why: 'Holdfast does not run as root here, and makes no mounts in user namespaces' }
+  if (process.geteuid?.() !== 0) return { ok: false, why: 'it takes root here: a mount in a user namespace would be seen by nobody outside of it' }
   await sweepProbes(context)
   const folder = overlayFolder(context.root, `${probePrefix}${context.newName()}`)
   const [lower, upper, work, path] = ['lower', 'upper', 'work', 'path'].map((name) => join(folder, name)) as [string, string, string, string]
