@@ -1,10 +1,10 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openGitWorld } from '../../test/support/git-world.ts'
 import { makeWorkspace } from '../../test/support/made-workspace.ts'
 import { findWorkspace, findWorkspaceOf } from './find.ts'
-import { idOf, keyOf } from './layout.ts'
+import { idOf, keyOf, repositoryFiles } from './layout.ts'
 import { writeRecord } from './records.ts'
 
 it('a workspace is found by its id, a part of that, its branch and any folder in its tree, also through a link', async () => {
@@ -97,4 +97,16 @@ it('which workspace a folder belongs to is told also in a repository inside of i
   expect(findWorkspaceOf(context, world.root)).toBeUndefined()
   renameSync(repository, world.path('moved'))
   expect((await findWorkspace({ ...context, base: world.path('moved') }, nested)).record.id).toBe(record.id)
+})
+
+it('where the record of a name cannot be understood, no workspace of that name in another repository is taken for it', async () => {
+  await using world = openGitWorld()
+  const [repository, other] = [world.repository('r'), world.repository('other')]
+  const context = world.context({ base: repository })
+  for (const branch of ['a', 'work']) {
+    const { commonDir, key } = makeWorkspace(world, context, repository, branch)
+    makeWorkspace(world, context, other, branch)
+    writeFileSync(repositoryFiles(commonDir).record(key), '{')
+    await expect(findWorkspace(context, branch)).rejects.toMatchObject({ message: expect.stringContaining('cannot be understood') })
+  }
 })

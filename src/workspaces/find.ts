@@ -5,7 +5,7 @@ import { isInside } from '../core/paths.ts'
 import type { WorkspaceRecord } from '../core/workspace.ts'
 import { findRepository } from '../git/repository.ts'
 import type { WorkspaceContext } from './context.ts'
-import { keyOf } from './layout.ts'
+import { keyOf, repositoryFiles } from './layout.ts'
 import { canonical } from './placement.ts'
 import { listRecords, readRecord } from './records.ts'
 import { repositoriesBelow, requireCommonDir } from './repositories.ts'
@@ -67,11 +67,15 @@ const isPath = (reference: string): boolean => isAbsolute(reference) || /^\.{1,2
 
 /** A name leads to its file, so that the others need not be read; what may be a part of an id might mean another one. */
 function byKey(commonDir: string, reference: string): FoundWorkspace | undefined {
-  if (isPath(reference) || /^[0-9a-f]{0,10}$/.test(reference)) return undefined
+  if (isPath(reference)) return undefined
   const operator = /^operator:(.+)$/s.exec(reference)?.[1]
   const key = keyOf(operator === undefined ? { branch: reference.replace(/^refs\/heads\//, '') } : { operator })
   const record = readRecord(commonDir, key)
-  return record && { commonDir, key, record }
+  if (record !== undefined) return /^[0-9a-f]{0,10}$/.test(reference) ? undefined : { commonDir, key, record }
+  const file = repositoryFiles(commonDir).record(key)
+  // It is the one that is meant; one of that name elsewhere is another.
+  if (existsSync(file)) throw failure('workspace_unusable', { workspace: reference, why: `its record ${file} cannot be understood` })
+  return undefined
 }
 
 function byName(reference: string, among: readonly FoundWorkspace[]): FoundWorkspace | undefined {
