@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GitWorld, openGitWorld } from '../../test/support/git-world.ts'
@@ -11,6 +11,7 @@ import { trashFolder } from './layout.ts'
 import { openWorkspace } from './open.ts'
 import { listRecords } from './records.ts'
 import { releaseWorkspace } from './release.ts'
+import { scratchFolder } from './trash.ts'
 
 const actorWorld = openWorld()
 let actor: string
@@ -81,6 +82,8 @@ describe('a release that is killed at any step', () => {
       const after = [existsSync(path), listRecords(commonDir), listTrees(commonDir).length, world.sh(repo, 'branch', '--list', 'work')]
       expect([where, ...after]).toEqual([where, false, [], 1, 'work'])
       rmSync(trashFolder(context.root), { recursive: true, force: true })
+      // It is there, and nothing in it.
+      if (existsSync(scratchFolder(context.root))) rmdirSync(scratchFolder(context.root))
       expect([where, ...readdirSync(context.root, { recursive: true })]).toEqual([where])
     }
   }, 900_000)

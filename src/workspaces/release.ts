@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { failure } from '../core/errors.ts'
@@ -7,6 +7,7 @@ import type { WorkspaceRecord } from '../core/workspace.ts'
 import type { ProviderCall, ReleasedWorkspace, ReleaseWorkspaceRequest } from '../core/workspace-provider.ts'
 import type { Tree } from '../git/admin.ts'
 import { type GitRepository, openRepository } from '../git/open.ts'
+import { replacePlain } from '../git/plain-file.ts'
 import { removeRegistration } from '../git/trees.ts'
 import type { WorkspaceContext } from './context.ts'
 import type { FoundWorkspace } from './find.ts'
@@ -19,10 +20,10 @@ import { freePorts } from './ports.ts'
 import { readRecord, removeRecord, writeRecord } from './records.ts'
 import { findReleasable, releaseLost } from './release-lost.ts'
 import { requireOwn, rootOf } from './release-owned.ts'
-import { keepWork } from './release-work.ts'
+import { type KeptWork, keepLateWork, keepWork } from './release-work.ts'
 import { createReport, type Report } from './report.ts'
 import { withRepositoryLock } from './repository-lock.ts'
-import { emptyTrashLater, moveToTrash, removeEmptyParent } from './trash.ts'
+import { emptyTrashLater, moveAside, moveToTrash, putBack, removeEmptyParent } from './trash.ts'
 
 /** How long another process may take that is at work on the very workspace. */
 const othersWorkMs = 15 * 60_000
@@ -65,8 +66,8 @@ async function release(context: WorkspaceContext, found: FoundWorkspace, request
   try {
     const own = requireOwn(releasing, claimed)
     const stopped = await clearOfCommands(releasing, claimed, own)
-    const rescue = await keepWork(releasing, claimed, own)
-    await withRepositoryLock(context, repository, call.signal, () => remove(releasing, claimed, progress))
+    const kept = await keepWork(releasing, claimed, own)
+    const { rescue } = await withRepositoryLock(context, repository, call.signal, () => remove(releasing, claimed, kept, progress))
     report.note('released', { rescue: rescue?.ref ?? null, mode: request.mode ?? 'rescue' })
     emptyTrashLater(context)
     return answer(true, rescue?.ref ?? null, stopped)
@@ -91,6 +92,7 @@ async function claim(releasing: Releasing, { id }: WorkspaceRecord): Promise<Wor
         releasing.report.did('removed', 'it was being made when that was cut short, and was never handed out')
         return 'half-made'
       }
+      putBack(context, record)
       await mountFirst(releasing, record)
       const mine: WorkspaceRecord = { ...record, state: 'releasing', holder: context.machine.self }
       writeRecord(repository.commonDir, key, mine)
@@ -100,7 +102,7 @@ async function claim(releasing: Releasing, { id }: WorkspaceRecord): Promise<Wor
     if (claimed !== 'wait') return claimed
     if (monotonicMs() > until) throw failure('lock_timeout', { what: `the workspace ${id}`, afterMs: othersWorkMs, holder: null })
     await pause(lookAgainMs, undefined, { signal: call.signal }).catch(() => {})
-    if (call.signal?.aborted) throw failure('canceled_before_start', {})
+    if (call.signal?.aborted) throw failure('canceled', {})
   }
 }
 
@@ -121,27 +123,33 @@ async function mountFirst({ context, report, request }: Releasing, { overlay, pa
   }
 }
 
-/** Takes the tree away and forgets it, with the lock of the repository. Each step may have been done before. */
-async function remove(releasing: Releasing, claimed: WorkspaceRecord, progress: { isRemoved: boolean }): Promise<void> {
+/** Takes the tree away and forgets it, with the lock of the repository. Each step may have been done before. Gives what was kept of it. */
+async function remove(releasing: Releasing, claimed: WorkspaceRecord, kept: KeptWork, progress: { isRemoved: boolean }): Promise<KeptWork> {
   const { context, repository, key, report } = releasing
   const record = readRecord(repository.commonDir, key)
   if (record?.state !== 'releasing' || record.nonce !== claimed.nonce) {
     throw failure('workspace_unusable', { workspace: claimed.id, why: 'somebody else changed it while it was released' })
   }
   const own = requireOwn(releasing, record)
+  let all = kept
   if (record.overlay !== null) {
+    // Once it is not mounted any more it cannot be looked at.
+    if (kept.seen !== null && !own.isEmpty) all = await keepWork(releasing, record, own, kept)
     const how = await removeOverlay(context, record.overlay, record.path)
     if (how === 'lazily') report.warn('something still has files of its tree open, and sees them until it ends')
     progress.isRemoved = true
     if (whatIsAt(record.path) === 'empty folder') rmdirSync(record.path)
   } else if (own.path !== undefined) {
-    moveToTrash(context, own.path, record.id)
+    const aside = moveAside(context, own.path, record)
+    all = await keepLateWork(releasing, record, own, { path: aside, before: kept })
+    moveToTrash(context, aside, record.id)
   }
   progress.isRemoved = true
   if (own.tree !== undefined) await forgetTree(releasing, own.tree)
   if (existsSync(record.path)) report.warn(`something made ${record.path} again after the tree was gone; it is left as it is`)
   await forget(releasing, record)
   report.did('removed', `the tree ${record.path} is gone${record.branch === null ? '' : `; its branch ${record.branch} is as it was`}`)
+  return all
 }
 
 /**
@@ -150,8 +158,7 @@ async function remove(releasing: Releasing, claimed: WorkspaceRecord, progress: 
  */
 async function forgetTree({ repository }: Releasing, { adminDir, path }: Tree): Promise<void> {
   const nowhere = join(adminDir, 'no-tree')
-  writeFileSync(join(adminDir, 'gitdir.new'), `${join(nowhere, '.git')}\n`)
-  renameSync(join(adminDir, 'gitdir.new'), join(adminDir, 'gitdir'))
+  replacePlain(join(adminDir, 'gitdir'), `${join(nowhere, '.git')}\n`)
   await removeRegistration(repository, nowhere)
   if (existsSync(adminDir)) throw failure('git_failed', { what: `forgetting the worktree ${path}` })
 }

@@ -22,6 +22,7 @@ import { listRecords, readRecord } from './records.ts'
 import { registerAgain } from './register-again.ts'
 import type { Report } from './report.ts'
 import { look, registeringPath, type Situation } from './resume.ts'
+import { putBack } from './trash.ts'
 import type { Wanted } from './wanted.ts'
 
 /** `again`: what was prepared is not what is needed any more. `wait`: somebody else is at work on it. */
@@ -61,6 +62,7 @@ export async function settle(context: WorkspaceContext, wanted: Wanted, prepared
     report.did('recreated', 'it was being made when that was cut short, and is made from the beginning')
   }
   const known = record?.state === 'creating' ? undefined : record
+  if (known?.state === 'releasing') putBack(context, known)
   const situation = await lookAt(context, wanted, known, report)
   switch (situation.kind) {
     case 'there':

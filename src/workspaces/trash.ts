@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { errnoOf, failure } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
 import { isBelow } from '../core/paths.ts'
@@ -25,6 +25,34 @@ export function moveToTrash({ root, newName }: Pick<WorkspaceContext, 'root' | '
     throw failure('file_failed', { path, errno: errnoOf(error) ?? 'unknown' }, error)
   }
   return target
+}
+
+/** Takes a tree aside in one step, where nothing deletes it for a day and whoever goes on with its release finds it; gives where it is now. */
+export function moveAside({ root, newName }: Pick<WorkspaceContext, 'root' | 'newName'>, path: string, owner: Owner): string {
+  mkdirSync(scratchFolder(root), { recursive: true, mode: 0o700 })
+  const target = join(scratchFolder(root), `${asideName(owner)}${newName()}`)
+  try {
+    renameSync(path, target)
+  } catch (error) {
+    throw failure('file_failed', { path, errno: errnoOf(error) ?? 'unknown' }, error)
+  }
+  return target
+}
+
+interface Owner {
+  readonly id: string
+  readonly nonce: string
+}
+
+const asideName = ({ id, nonce }: Owner): string => `${id}-${nonce}-`
+
+/** Of a release that was cut short: puts the tree back where it was, unless something is there. */
+export function putBack({ root }: Pick<WorkspaceContext, 'root'>, { path, ...owner }: Owner & { readonly path: string }): void {
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return
+  const aside = entriesOf(scratchFolder(root), 0).find((entry) => basename(entry).startsWith(asideName(owner)))
+  if (aside === undefined) return
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  renameSync(aside, path)
 }
 
 /** Deletes all of the trash, in another process where there is one for that; otherwise while this one goes on. Returns at once. */
