@@ -295,6 +295,20 @@ describe('a workspace in use', () => {
     expect([state(), readFileSync(join(path, 'late'), 'utf8'), readdirSync(scratchFolder(context.root))]).toEqual([untouched, 'late\n', []])
   })
 
+  it('that cannot take the tree away leaves the workspace as it was, and one that cannot take it to the trash is finished by the next', async () => {
+    await using world = openGitWorld()
+    const { context, path, release, state } = await openOne(world)
+    writeFileSync(scratchFolder(context.root), 'a file')
+    await expect(release()).rejects.toMatchObject({ details: { reason: 'file_failed' } })
+    expect(state()).toEqual(untouched)
+    rmSync(scratchFolder(context.root))
+    writeFileSync(trashFolder(context.root), 'a file')
+    await expect(release()).rejects.toMatchObject({ details: { reason: 'file_failed' } })
+    expect([existsSync(path), readdirSync(scratchFolder(context.root)).length]).toEqual([false, 1])
+    rmSync(trashFolder(context.root))
+    expect([await release(), state(), readdirSync(scratchFolder(context.root))]).toMatchObject([{ released: true }, gone, []])
+  })
+
   it('cut short while its tree is aside, it is finished by releasing again and taken back by opening again, with all that is in it', async () => {
     for (const next of ['release', 'open'] as const) {
       await using world = openGitWorld()

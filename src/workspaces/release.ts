@@ -142,6 +142,8 @@ async function remove(releasing: Releasing, claimed: WorkspaceRecord, kept: Kept
   } else if (own.path !== undefined) {
     const aside = moveAside(context, own.path, record)
     all = await keepLateWork(releasing, record, own, { path: aside, before: kept })
+    // From here on it is finished, not taken back: whoever goes on finds the tree aside.
+    progress.isRemoved = true
     moveToTrash(context, aside, record.id)
   }
   progress.isRemoved = true

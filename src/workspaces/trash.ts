@@ -16,27 +16,35 @@ export const scratchFolder = (root: string): string => join(root, '.scratch')
 /** Takes a folder away in one step, however large it is; gives where it is now. */
 export function moveToTrash({ root, newName }: Pick<WorkspaceContext, 'root' | 'newName'>, path: string, name: string): string {
   const trash = trashFolder(root)
-  mkdirSync(trash, { recursive: true, mode: 0o700 })
+  makeFolder(trash)
   if (!lstatSync(trash).isDirectory()) throw failure('not_owned', { path: trash, why: 'it is not a folder' })
   const target = join(trash, `${name}-${newName()}`)
-  try {
-    renameSync(path, target)
-  } catch (error) {
-    throw failure('file_failed', { path, errno: errnoOf(error) ?? 'unknown' }, error)
-  }
+  move(path, target)
   return target
 }
 
 /** Takes a tree aside in one step, where nothing deletes it for a day and whoever goes on with its release finds it; gives where it is now. */
 export function moveAside({ root, newName }: Pick<WorkspaceContext, 'root' | 'newName'>, path: string, owner: Owner): string {
-  mkdirSync(scratchFolder(root), { recursive: true, mode: 0o700 })
+  makeFolder(scratchFolder(root))
   const target = join(scratchFolder(root), `${asideName(owner)}${newName()}`)
+  move(path, target)
+  return target
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw failure('file_failed', { path, errno: errnoOf(error) ?? 'unknown' }, error)
+  }
+}
+
+function move(path: string, target: string): void {
   try {
     renameSync(path, target)
   } catch (error) {
     throw failure('file_failed', { path, errno: errnoOf(error) ?? 'unknown' }, error)
   }
-  return target
 }
 
 interface Owner {
