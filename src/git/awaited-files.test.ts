@@ -13,6 +13,7 @@ const files = [
   'info/attributes',
   'objects/info/alternates',
   'index',
+  'worktrees/w/locked',
   'worktrees/w/HEAD',
   'worktrees/w/commondir',
 ]

@@ -5,7 +5,7 @@ import type { Repository } from './repository.ts'
 
 /** What git reads whatever it is asked (gitrepository-layout(5)), and would wait for where a pipe stands in the place of the file. */
 const shared = ['config', 'HEAD', 'packed-refs', 'shallow', 'info/attributes', 'info/exclude', 'info/sparse-checkout', 'objects/info/alternates']
-const own = ['HEAD', 'index', 'config.worktree', 'commondir', 'gitdir', 'info/sparse-checkout']
+const own = ['HEAD', 'index', 'config.worktree', 'commondir', 'gitdir', 'locked', 'info/sparse-checkout']
 
 /** Throws `file_kind` where git would wait until it is ended. What it finds in a tree or among the refs is left to its bound of time. */
 export function refuseAwaited({ commonDir, gitDir }: Pick<Repository, 'commonDir' | 'gitDir'>): void {

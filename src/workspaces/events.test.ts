@@ -32,6 +32,9 @@ it('lines that were cut off or are no events are passed over', async () => {
   await using world = openWorld()
   tell(world.root, key, event('first'))
   appendFileSync(repositoryFiles(world.root).events(key), 'null\n{"at":1}\n{"at":"2026"\n\n')
+  for (const odd of [{ facts: null }, { facts: { a: {} } }, { at: '2026 (\u001b[31m)' }, { durationMs: '1' }, { name: 1 }, { workspace: null }]) {
+    appendFileSync(repositoryFiles(world.root).events(key), `${JSON.stringify({ ...event('odd'), ...odd })}\n`)
+  }
   tell(world.root, key, event('second'))
   expect(readEvents(world.root, key).map(({ name }) => name)).toEqual(['first', 'second'])
 })

@@ -33,10 +33,26 @@ export function readEvents(commonDir: string, key: string): WorkspaceEvent[] {
   }
   return text.split('\n').flatMap((line) => {
     try {
-      const event = JSON.parse(line) as Partial<WorkspaceEvent>
-      return typeof event.at === 'string' && typeof event.name === 'string' && typeof event.facts === 'object' ? [event as WorkspaceEvent] : []
+      const event = JSON.parse(line) as Partial<WorkspaceEvent> | null
+      return isWhole(event) ? [event] : []
     } catch {
       return []
     }
   })
+}
+
+/** Whoever works in a tree may have added lines of another form. */
+function isWhole(event: Partial<WorkspaceEvent> | null): event is WorkspaceEvent {
+  if (typeof event !== 'object' || event === null) return false
+  const { at, name, workspace, durationMs, facts } = event
+  const isFact = (fact: unknown): boolean => fact === null || ['string', 'number', 'boolean'].includes(typeof fact)
+  return (
+    [name, workspace].every((text) => typeof text === 'string') &&
+    typeof at === 'string' &&
+    !/\p{Cc}/u.test(at) &&
+    (durationMs === null || (typeof durationMs === 'number' && durationMs >= 0)) &&
+    typeof facts === 'object' &&
+    facts !== null &&
+    Object.values(facts).every(isFact)
+  )
 }

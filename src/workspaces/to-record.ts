@@ -11,7 +11,7 @@ type Check = (value: unknown) => boolean
 
 const isText: Check = (value) => typeof value === 'string'
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0
-const isTime: Check = (value) => isText(value) && !Number.isNaN(Date.parse(value as string))
+const isTime: Check = (value) => isText(value) && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value as string) && !Number.isNaN(Date.parse(value as string))
 const matches =
   (pattern: RegExp): Check =>
   (value) =>

@@ -149,11 +149,11 @@ export function presentSummary(found: WorkspaceSummary, at: At): string {
 const shownEvents = 20
 
 export function presentWorkspace(found: ShownWorkspace, at: At): string {
-  const rescues = found.rescues.map((rescue) => hanging(`  ${rescue.id}  `, rescue.holds.join(', '), at.columns))
+  const rescues = found.rescues.map((rescue) => hanging(`  ${oneLine(rescue.id)}  `, oneLine(rescue.holds.join(', ')), at.columns))
   const events = found.events.slice(-shownEvents).map((event) => {
     const took = event.durationMs === null ? '' : `, ${formatDuration(event.durationMs)}`
     const known = factsInWords(event.facts)
-    return [`  ${event.at.slice(0, 19)}Z  ${event.name}${took}`, ...(known === '' ? [] : [hanging('    ', known, at.columns)])].join('\n')
+    return [`  ${event.at.slice(0, 19)}Z  ${oneLine(event.name)}${took}`, ...(known === '' ? [] : [hanging('    ', known, at.columns)])].join('\n')
   })
   return [
     presentSummary(found, at),
@@ -165,7 +165,7 @@ export function presentWorkspace(found: ShownWorkspace, at: At): string {
 const factsInWords = (all: Readonly<Record<string, unknown>>): string =>
   Object.entries(all)
     .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name} ${oneLine(String(value))}`)
+    .map(([name, value]) => oneLine(`${name} ${String(value)}`))
     .join(', ')
 
 /** The patch as it is: what reads it may be git apply. */

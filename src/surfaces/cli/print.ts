@@ -1,6 +1,6 @@
 import type { RunResult } from '../../app/api.ts'
 import type { HoldfastError } from '../../core/errors.ts'
-import { oneLine } from '../../core/text.ts'
+import { oneLine, stripControls } from '../../core/text.ts'
 import type { Invocation } from './command.ts'
 import type { CliIo, Outlet } from './io.ts'
 
@@ -33,7 +33,7 @@ export function print(target: Target, result: unknown, present: (result: unknown
 /** Prints the warnings of a result that the text printed before does not tell. */
 export function printWarnings(stderr: Outlet, result: unknown, printed: string): void {
   for (const warning of (result as { warnings?: readonly string[] } | null)?.warnings ?? []) {
-    if (!printed.includes(oneLine(warning))) stderr.write(`holdfast: ${warning}\n`)
+    if (!printed.includes(oneLine(warning))) stderr.write(`holdfast: ${plainLines(warning)}\n`)
   }
 }
 
@@ -50,7 +50,18 @@ export function printJson(stdout: Outlet, result: unknown): void {
 /** Prints an error where its reader looks for it. */
 export function printError(stdout: Outlet, stderr: Outlet, error: HoldfastError, json: boolean): void {
   if (json) printJson(stdout, { error })
-  else stderr.write(`holdfast: ${error.message}\n`)
+  else stderr.write(`holdfast: ${plainLines(error.message)}\n`)
+}
+
+/**
+ * A message may hold what others wrote: names of branches and files, the reason of a lock, what git said. None of it colours the terminal,
+ * moves on it, or looks like a line of Holdfast's own.
+ */
+export function plainLines(message: string): string {
+  return stripControls(message)
+    .trimEnd()
+    .split(/\r\n|[\n\r\u0085\u2028\u2029]/)
+    .join('\n  ')
 }
 
 export function withLineFeed(text: string): string {
