@@ -75,7 +75,7 @@ const isWhole = shape({
       command: isText,
       state: oneOf(setupStates),
       attempt: isCount,
-      run: orNull(matches(/^[A-Za-z0-9]+$/)),
+      run: orNull(matches(/^[A-Za-z0-9-]+$/)),
       ended: orNull(isText),
       holder: orNull(isHolder),
       inputs: (value) => value === undefined || isText(value),
