@@ -298,7 +298,10 @@ export const configSchema = strictObject({
     submodules: optional(
       pipe(
         picklist(featureModes.submodules, featureModes.submodules.join(', ')),
-        about({ description: 'init-offline: from what this repository has; init: also from where they come; require: like init, and refused where one cannot be had.', default: workspaces.options.submodules }),
+        about({
+          description: 'init-offline: from what this repository has; init: also from where they come; require: like init, and refused where one cannot be had.',
+          default: workspaces.options.submodules,
+        }),
       ),
     ),
     sparse: optional(

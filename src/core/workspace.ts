@@ -111,8 +111,6 @@ export interface WorkspaceOverlay {
   readonly lower: readonly string[]
   readonly upper: string
   readonly work: string
-  /** `root`: mounted for everybody. `namespace`: in a user namespace that a process keeps open. */
-  readonly kind: 'root' | 'namespace'
 }
 
 /** Work that was saved before something was removed. */

@@ -58,7 +58,7 @@ export const releasedSchema = strictObject({
   warnings: array(string()),
 })
 
-const overlay = strictObject({ lower: array(string()), upper: string(), work: string(), kind: picklist(['root', 'namespace']) })
+const overlay = strictObject({ lower: array(string()), upper: string(), work: string() })
 
 export const summarySchema = strictObject({
   ...named,

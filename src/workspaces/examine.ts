@@ -86,7 +86,7 @@ async function gitVersion({ git, base }: WorkspaceContext): Promise<Repairable> 
 async function copyOnWrite(context: WorkspaceContext): Promise<Repairable> {
   const probe = await probeOverlay(context)
   // Nobody is worse off without it: it is asked for, and then falls back with a word.
-  return fine('copy-on-write', probe.ok ? `available (${probe.kind})` : `not available: ${probe.why}`)
+  return fine('copy-on-write', probe.ok ? 'available' : `not available: ${probe.why}`)
 }
 
 /** Whether files that are carried over share their blocks with the source. It is tried with a file of its own. */

@@ -26,7 +26,7 @@ export function makeOverlayFolder(root: string, name: string, { path, lower }: {
   const folder = overlayFolder(root, name)
   mkdirSync(overlaysFolder(root), { recursive: true, mode: 0o700 })
   mkdirSync(folder, { mode: 0o700 })
-  const overlay: WorkspaceOverlay = { lower, upper: join(folder, 'upper'), work: join(folder, 'work'), kind: 'root' }
+  const overlay: WorkspaceOverlay = { lower, upper: join(folder, 'upper'), work: join(folder, 'work') }
   const note: OverlayNote = { version: 1, path, overlay }
   const temporary = join(folder, 'overlay.json.new')
   writeFileSync(temporary, `${JSON.stringify(note)}\n`, { mode: 0o600 })

@@ -17,7 +17,7 @@ import { canonical } from './placement.ts'
 import { moveToTrash } from './trash.ts'
 
 /** Whether copy-on-write trees can be made here, and else why not, in a sentence without a full stop. */
-export type OverlayProbe = { readonly ok: true; readonly kind: WorkspaceOverlay['kind'] } | { readonly ok: false; readonly why: string }
+export type OverlayProbe = { readonly ok: true } | { readonly ok: false; readonly why: string }
 
 export interface OverlayTree {
   /** Absolute; nothing is there. Its parent exists. */
@@ -42,7 +42,7 @@ export type Unmounted = 'cleanly' | 'lazily' | 'was not mounted'
 export async function probeOverlay(given: WorkspaceContext): Promise<OverlayProbe> {
   const context = located(given)
   const known = probed.get(context.runProgram)
-  if (known?.has(context.root)) return { ok: true, kind: 'root' }
+  if (known?.has(context.root)) return { ok: true }
   try {
     const probe = await tryOverlay(context)
     if (probe.ok) probed.set(context.runProgram, new Set([...(known ?? []), context.root]))
@@ -74,7 +74,7 @@ async function tryOverlay(context: WorkspaceContext): Promise<OverlayProbe> {
     } finally {
       await unmount(context, path)
     }
-    return { ok: true, kind: 'root' }
+    return { ok: true }
   } finally {
     // While it is mounted, for whatever reason, nothing is deleted through it.
     if (!listOverlayMounts().some((mount) => mount.path === path)) rmSync(folder, { recursive: true, force: true })

@@ -33,8 +33,7 @@ export function requireOwn({ context, repository, request }: Pick<Releasing, 'co
   const { commonDir } = repository
   const root = rootOf(context)
   const mounted = record.overlay !== null && isMounted(context, record.overlay, record.path)
-  // What is mounted for everybody is looked at like an ordinary tree.
-  const situation = look({ commonDir, path: record.path, root, record, isMounted: mounted && record.overlay?.kind === 'namespace' })
+  const situation = look({ commonDir, path: record.path, root, record })
   const unusable = (why: string) => failure('workspace_unusable', { workspace: record.id, why })
   switch (situation.kind) {
     case 'nothing':

@@ -32,8 +32,6 @@ export interface Place {
   readonly path: string
   readonly root: string
   readonly record: WorkspaceRecord | undefined
-  /** Of a copy-on-write tree: its files are mounted, perhaps where this process cannot see them. */
-  readonly isMounted: boolean
 }
 
 export function look(place: Place): Situation {
@@ -46,7 +44,6 @@ export const registeringPath = (path: string): string => `${path}.registering`
 
 function lookAtTree(place: Place, tree: Tree): Situation {
   const path = tree.path === registeringPath(place.path) ? place.path : tree.path
-  if (place.isMounted) return { kind: 'there', tree, path, isLinked: true }
   const what = whatIsAt(path)
   if (what === 'file' || what === 'link') return { kind: 'occupied', path, what: `a ${what}` }
   if (what !== 'folder') {

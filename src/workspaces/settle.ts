@@ -15,7 +15,7 @@ import { type BegunTree, beginTree } from './create.ts'
 import { removeHalfMade } from './half-made.ts'
 import { lockReasonOf, ownerOf, readAdminCopy } from './identity.ts'
 import { checkFree, mendTree } from './mend.ts'
-import { findOverlay, isMounted, mountAgain, removeOverlay } from './overlay.ts'
+import { findOverlay, mountAgain, removeOverlay } from './overlay.ts'
 import { whatIsAt } from './placement.ts'
 import { existing, type Prepared } from './prepare.ts'
 import { listRecords, readRecord } from './records.ts'
@@ -40,9 +40,7 @@ export async function lookAt(context: WorkspaceContext, wanted: Wanted, record: 
   const isWanted = overlay !== null && record?.state !== 'creating' && (record?.state !== 'releasing' || existsSync(overlay.upper))
   // Only under the lock, which whoever reports has.
   if (isWanted && report !== undefined && (await mountAgain(context, overlay, path))) report.did('mounted', `the files of ${path} are mounted again`)
-  // In a namespace of its own it cannot be looked into from here.
-  const isMountedElsewhere = overlay?.kind === 'namespace' && isMounted(context, overlay, path)
-  return look({ commonDir, path, root: wanted.root, record, isMounted: isMountedElsewhere })
+  return look({ commonDir, path, root: wanted.root, record })
 }
 
 /** Whether a tree is there, so that nothing has to be prepared for a new one. */

@@ -82,7 +82,7 @@ const isWhole = shape({
     }),
   ),
   ports: listOf((port) => isCount(port) && (port as number) > 0 && (port as number) < 65_536),
-  overlay: orNull(shape({ lower: listOf(isPath), upper: isPath, work: isPath, kind: oneOf(['root', 'namespace']) })),
+  overlay: orNull(shape({ lower: listOf(isPath), upper: isPath, work: isPath })),
   holder: orNull(isHolder),
 })
 

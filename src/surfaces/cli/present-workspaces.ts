@@ -131,7 +131,7 @@ function summaryRows(found: WorkspaceSummary, at: At): (readonly [string, string
     ['locked', found.locked],
     ['setup', found.setup ? setupWords(found.setup) : null],
     ['ports', found.ports.join(', ')],
-    ['copy on write', found.overlay ? `yes, mounted ${found.overlay.kind === 'root' ? 'for everybody' : 'in a namespace'}` : null],
+    ['copy on write', found.overlay ? 'yes' : null],
     ['bytes', found.bytes === null ? null : bytesWords(found.bytes)],
     ['path', found.path],
     ['repository', found.repository],
