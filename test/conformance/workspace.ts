@@ -180,7 +180,7 @@ const requirements: readonly Requirement[] = [
     title: 'canceled before it began it makes nothing',
     async body(harness) {
       const canceled: ProviderCall = { signal: AbortSignal.abort() }
-      expect(await reasonOf(harness.provider.open(of(harness, { branch: 'work' }), canceled))).toBe('canceled_before_start')
+      expect(await reasonOf(harness.provider.open(of(harness, { branch: 'work' }), canceled))).toBe('canceled')
       expect([await harness.branch('work'), await harness.provider.list({ repo: harness.repo })]).toEqual([undefined, []])
     },
   },

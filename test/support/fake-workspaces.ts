@@ -144,7 +144,7 @@ export function createFakeWorkspaces(files: Readonly<Record<string, string>> = {
 
   async function call<T>(method: Method, request: unknown, signal: AbortSignal | undefined, work: () => T): Promise<T> {
     calls.push({ method, request })
-    if (signal?.aborted) throw failure('canceled_before_start', {})
+    if (signal?.aborted) throw failure('canceled', {})
     const at = failures.findIndex((each) => each.method === method)
     const [planned] = at < 0 ? [] : failures.splice(at, 1)
     if (planned?.when === 'before') throw planned.error
