@@ -13,7 +13,7 @@ const lanes = 20
 /** What opening and releasing a workspace takes beside git itself, which writes and deletes the same files in the same loop. */
 export async function workspaces({ quick, world, goals }) {
   const files = quick ? 5_000 : 50_000
-  const rounds = quick ? 3 : 2
+  const rounds = quick ? 3 : 6
   const label = files.toLocaleString('en')
   const folder = world.folder('workspaces')
   const repo = await makeRepository(join(folder, 'repo'), files)
