@@ -57,10 +57,6 @@ export function repairTree({ adminDir, path }: Pick<Tree, 'adminDir' | 'path'>):
   replaceLine(join(adminDir, 'gitdir'), join(path, '.git'))
 }
 
-export async function unlockTree(repository: GitRepository, path: string): Promise<void> {
-  await repository.require(`unlocking the worktree ${path}`, ['worktree', 'unlock', path])
-}
-
 export async function lockTree(repository: GitRepository, path: string, reason: string): Promise<void> {
   await repository.require(`locking the worktree ${path}`, ['worktree', 'lock', '--reason', reason, path])
 }

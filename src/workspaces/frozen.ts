@@ -1,7 +1,7 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeSync } from 'node:fs'
+import { existsSync, fsyncSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { errnoOf, failure, hasReason } from '../core/errors.ts'
-import { readPlainText } from '../git/plain-file.ts'
+import { readPlainText, replacePlain } from '../git/plain-file.ts'
 import type { WorkspaceContext } from './context.ts'
 import { repositoryFolder } from './layout.ts'
 import { layersInUse } from './overlay-folders.ts'
@@ -145,14 +145,7 @@ function unmarked(store: FrozenStore): readonly string[] {
 
 function writeMarker(store: FrozenStore, key: string, name: string): void {
   const temporary = join(store.folder, `${key}.new`)
-  const descriptor = openSync(temporary, 'w', 0o600)
-  try {
-    writeSync(descriptor, `${JSON.stringify({ version: 1, name })}\n`)
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-  renameSync(temporary, markerOf(store, key))
+  replacePlain(markerOf(store, key), `${JSON.stringify({ version: 1, name })}\n`, { temporary, finish: fsyncSync })
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { WorkspaceOverlay } from '../core/workspace.ts'
-import { readPlainText } from '../git/plain-file.ts'
+import { readPlainText, replacePlain } from '../git/plain-file.ts'
 import { listOverlayMounts } from './mounts.ts'
 
 /**
@@ -28,9 +28,7 @@ export function makeOverlayFolder(root: string, name: string, { path, lower }: {
   mkdirSync(folder, { mode: 0o700 })
   const overlay: WorkspaceOverlay = { lower, upper: join(folder, 'upper'), work: join(folder, 'work') }
   const note: OverlayNote = { version: 1, path, overlay }
-  const temporary = join(folder, 'overlay.json.new')
-  writeFileSync(temporary, `${JSON.stringify(note)}\n`, { mode: 0o600 })
-  renameSync(temporary, join(folder, 'overlay.json'))
+  replacePlain(join(folder, 'overlay.json'), `${JSON.stringify(note)}\n`)
   // The tree has the mode of this folder, so the umask decides, as it does for an ordinary tree.
   mkdirSync(overlay.upper)
   mkdirSync(overlay.work)

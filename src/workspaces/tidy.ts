@@ -4,9 +4,8 @@ import { messageOf } from '../core/errors.ts'
 import { openRepository } from '../git/open.ts'
 import { findLeakedFetchRefs, sweepFetchRefs } from '../git/resolve-base.ts'
 import type { WorkspaceContext } from './context.ts'
-import { collectFrozen } from './frozen.ts'
 import { trashFolder } from './layout.ts'
-import { canonical } from './placement.ts'
+import { collectBases } from './overlay.ts'
 import { freeOrphanPorts, orphanReservations } from './ports.ts'
 import { dropRescue, listRescues } from './rescues.ts'
 import { emptyTrash } from './trash.ts'
@@ -32,7 +31,7 @@ export async function tidy(context: WorkspaceContext, commonDirs: readonly strin
   const steps: readonly [Tidied['what'], () => Promise<readonly string[]>][] = [
     ['trash', async () => (dryRun ? oldTrash(context) : (await emptyTrash(context, { olderThanMs: dayMs, budgetMs: trashMs })).removed)],
     ['ports', async () => (dryRun ? orphanReservations(context).map(({ port }) => port) : await freeOrphanPorts(context)).map(String)],
-    ['frozen checkouts', () => collectFrozen({ ...context, root: canonical(context.root) }, { unusedForMs: frozenUnusedMs, dryRun })],
+    ['frozen checkouts', () => collectBases(context, { unusedForMs: frozenUnusedMs, dryRun })],
     ...commonDirs.flatMap((commonDir): [Tidied['what'], () => Promise<readonly string[]>][] => [
       ['fetched commits', () => fetched(context, commonDir, dryRun)],
       ['rescues', () => rescues(context, commonDir, dryRun)],
