@@ -1,11 +1,12 @@
 import { byteLength, headBytes, plural } from '../core/text.ts'
-import type { Finding, LineGroup, Survey } from './lines-that-matter.ts'
-import { byWeight, contextOf, linesAfter, survey } from './lines-that-matter.ts'
+import { byWeight, contextOf, linesAfter } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineAfter, lineFrom, shownLine } from './log.ts'
 import type { Page } from './page.ts'
 import { pageOf } from './page.ts'
 import { severities } from './severity.ts'
+import type { Finding, LineGroup, Survey } from './survey.ts'
+import { survey } from './survey.ts'
 
 export interface BodyOptions {
   readonly budget: number

@@ -1,7 +1,7 @@
 import { byteLength, formatCount, plural } from '../core/text.ts'
-import type { Finding, LineGroup, Survey } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { shownLine } from './log.ts'
+import type { Finding, LineGroup, Survey } from './survey.ts'
 
 /** Collects lines within a budget; every line that it accepts is paid for, and so is the heading of its part. */
 export interface Page {

@@ -1,0 +1,4 @@
+import type { Recogniser } from './recogniser.ts'
+
+/** Every recogniser; where two claim one failure, the earlier one has it. */
+export const recognisers: readonly Recogniser[] = []

@@ -1,0 +1,8 @@
+/** What a runner, a container or a clock puts before every line, and no tool prints itself. */
+const wrapper =
+  /^(?:\s*(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?|\[\d{1,9}\.\d{1,9}\]|#\d{1,4} \d{1,6}\.\d{1,4}|[\w.-]{1,60}[-_]\d{1,3} {1,40}\|)(?=\s|$))+ ?/
+
+/** A clean line as the tool itself printed it. Its indentation stays. */
+export function unwrap(line: string): string {
+  return line.replace(wrapper, '')
+}
