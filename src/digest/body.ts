@@ -1,4 +1,5 @@
 import { byteLength, headBytes, plural } from '../core/text.ts'
+import type { DigestOptions } from './digest.ts'
 import { byWeight, contextOf, linesAfter } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineAfter, lineFrom, shownLine } from './log.ts'
@@ -8,9 +9,7 @@ import { severities } from './severity.ts'
 import type { Finding, LineGroup, Survey } from './survey.ts'
 import { survey } from './survey.ts'
 
-export interface BodyOptions {
-  readonly budget: number
-  readonly failed: boolean
+export interface BodyOptions extends DigestOptions {
   /** Bytes of the budget that stay free where the output is not shown whole. */
   readonly spare: number
 }

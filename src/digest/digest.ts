@@ -6,6 +6,7 @@ import { isFailing } from '../core/run.ts'
 import { byteLength, headBytes, oneLine, plural, tailBytes } from '../core/text.ts'
 import { digestBody } from './body.ts'
 import type { LogStream } from './log.ts'
+import type { PastLog } from './past.ts'
 import { shorten } from './shorten.ts'
 
 export interface DigestOptions {
@@ -13,6 +14,8 @@ export interface DigestOptions {
   readonly budget: number
   /** Whether the command failed; then the whole budget may go to the reasons. */
   readonly failed: boolean
+  /** Earlier runs of the same command; what is new against the last one that passed is likelier to be the cause. */
+  readonly past?: readonly PastLog[] | undefined
 }
 
 /**
@@ -37,8 +40,8 @@ export type RunFacts = Pick<
  * and its purpose; what else to know; then the digest of its output. The outcome comes first and, with the run id, is
  * the last to be cut.
  */
-export function digestRun(run: RunFacts, streams: readonly LogStream[], options: { readonly budget: number }): string {
-  const { budget } = options
+export function digestRun(run: RunFacts, streams: readonly LogStream[], options: Omit<DigestOptions, 'failed'>): string {
+  const { budget, past } = options
   const first = firstLine(run, budget)
   const lines = [first, ...facts(run, budget, budget * 0.45 - byteLength(first))]
   const used = byteLength(lines.join('\n'))
@@ -47,7 +50,7 @@ export function digestRun(run: RunFacts, streams: readonly LogStream[], options:
   if (run.state === 'failed' && streams.every((stream) => stream.bytes === 0)) return headBytes(lines.join('\n'), budget)
   const room = budget - used - 1
   if (room < minBodyBytes) return headBytes(lines.join('\n'), budget)
-  const body = digestBody(streams, { budget: room, failed, spare: room > 3 * maxHintBytes ? maxHintBytes : 0 })
+  const body = digestBody(streams, { budget: room, failed, past, spare: room > 3 * maxHintBytes ? maxHintBytes : 0 })
   lines.push(body.text)
   if (body.more) {
     const { stream, from, to } = body.more
