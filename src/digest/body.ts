@@ -1,11 +1,13 @@
 import { byteLength, headBytes, plural } from '../core/text.ts'
 import type { DigestOptions } from './digest.ts'
-import { byWeight, contextOf, linesAfter } from './lines-that-matter.ts'
+import type { Incident } from './incidents.ts'
+import { incidentsOf, linesOf } from './incidents.ts'
+import { linesAfter } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
-import { lineAfter, lineFrom, shownLine } from './log.ts'
+import { lineAfter, lineFrom, lineHead, shownLine } from './log.ts'
 import type { Page } from './page.ts'
 import { pageOf } from './page.ts'
-import { severities } from './severity.ts'
+import { isFiller, severities } from './severity.ts'
 import type { Finding, LineGroup, Survey } from './survey.ts'
 import { survey } from './survey.ts'
 
@@ -22,26 +24,18 @@ export interface DigestBody {
 
 /** Totals, the lines that matter and the last lines of an output, in at most `budget` bytes; the output itself where it fits. */
 export function digestBody(streams: readonly LogStream[], { budget, failed, spare }: BodyOptions): DigestBody {
-  const totals = describeTotals(streams)
   const talking = streams.filter((stream) => stream.bytes > 0 || stream.sections.some((section) => section.text !== ''))
-  if (talking.length === 0) return { text: headBytes(totals, budget), more: null }
+  if (talking.length === 0)
+    return { text: headBytes(streams.every((stream) => stream.bytes === 0) ? 'no output' : streams.map(describeStream).join('; '), budget), more: null }
   const whole = showWhole(streams, talking, budget)
   if (whole !== undefined) return { text: whole, more: null }
   const surveys = talking.map(survey)
   const bytes = budget - spare
-  const page = pageOf(bytes - byteLength(totals), maxLineBytes(bytes), surveys)
-  reserveTails(page, surveys, failed, bytes < roomyBudget ? 1 : 3)
-  chooseMatter(page, surveys, failed)
-  if (failed) extendTails(page, surveys)
-  return { text: headBytes([totals, ...page.render()].join('\n'), bytes), more: moreOf(surveys) }
-}
-
-// The first hundred bytes of a line name its trouble; where there is less room, a line gives way so that each stream has one.
-const maxLineBytes = (budget: number): number => Math.floor(Math.max(Math.min(130, budget / 4), Math.min(300, budget / 7)))
-
-function describeTotals(streams: readonly LogStream[]): string {
-  if (streams.every((stream) => stream.bytes === 0)) return 'no output'
-  return streams.map(describeStream).join('; ')
+  const page = pageOf({ bytes, streams, surveys, describe: describeStream })
+  const incidents = incidentsOf(surveys)
+  if (failed) chooseFailed(page, surveys, incidents, bytes)
+  else choosePassed(page, surveys, incidents)
+  return { text: headBytes(page.render().join('\n'), bytes), more: moreOf(surveys, incidents) }
 }
 
 function describeStream(stream: LogStream): string {
@@ -85,74 +79,65 @@ const roomyBudget = 1000
  * The last lines come first in the accounts, so that no flood of errors can push them out; between those of stderr and
  * those of stdout stands the likeliest cause, which a small budget must not lose to them.
  */
-function reserveTails(page: Page, surveys: readonly Survey[], failed: boolean, failedLines: number): void {
-  const most = failed ? failedLines : 5
-  const share = page.room() * (failed ? 0.2 : 0.6)
-  const floor = page.room() - (failed ? share : Math.min(share, 240))
-  for (let i = 0; i < most; i += 1) {
-    for (const { stream, tail } of [...surveys].reverse()) {
-      if (failed && i === 0 && stream.name === 'stdout') showCause(page, surveys)
-      const group = tail.at(-1 - i)
-      if (group && (i === 0 || page.room() > floor)) page.tail(stream, group)
+function chooseFailed(page: Page, surveys: readonly Survey[], incidents: readonly Incident[], bytes: number): void {
+  const roomy = bytes >= roomyBudget
+  const cause = incidents[0]
+  for (const { stream, tail } of [...surveys].reverse()) {
+    if (stream.name === 'stdout' && cause) page.show(cause.stream, cause.head.line)
+    const group = tail.at(-1)
+    if (group) page.showGroup(stream, group)
+  }
+  const start = page.room()
+  const within = (share: number): boolean => start - page.room() <= start * share
+  const shown = new Map<Incident, number>()
+  const round = (share: number, lines: (i: number) => number): void => {
+    for (const [i, incident] of incidents.entries()) {
+      if (!within(share)) return
+      for (const line of (shown.get(incident) ?? 0) < lines(i) ? linesOf(incident).slice(0, lines(i)) : [])
+        if (!within(share) || !page.show(incident.stream, line)) break
+      shown.set(incident, lines(i))
+      if (incident.strongest.finding.count > 1) page.note(incident.strongest.finding)
     }
   }
+  round(roomy ? 0.5 : 0.75, (i) => (i === 0 ? (roomy ? 6 : 2) : i < 4 && roomy ? 3 : 1))
+  for (const finding of summariesOf(surveys).slice(0, 2)) if (within(roomy ? 0.6 : 0.85)) page.show(finding.stream, finding.members[0] as LineRef)
+  round(0.9, (i) => (i === 0 ? 12 : i < 3 ? 5 : 2))
+  if (roomy)
+    for (const { stream, tail } of [...surveys].reverse())
+      for (const group of tail.slice(-4).reverse()) if (!isFiller(lineHead(group.last)) && within(0.97)) page.showGroup(stream, group)
+  round(1, () => 30)
+  if (cause) for (const line of linesAfter(cause.head.line, cause.end, 4)) page.show(cause.stream, line)
+  extendTails(page, surveys)
 }
 
-function showCause(page: Page, surveys: readonly Survey[]): void {
-  const cause = byWeight(surveys.flatMap((entry) => entry.findings))[0]
-  if (cause && cause.severity >= severities.failure) page.matter(cause.stream, cause.members[0] as LineRef)
+const summariesOf = (surveys: readonly Survey[]): Finding[] =>
+  surveys.flatMap(({ findings }) => findings.filter(({ severity }) => severity === severities.summary)).sort((a, b) => b.lastNumber - a.lastNumber)
+
+/** What a clean end leaves to say is short: a few of its complaints, and how it ended. */
+function choosePassed(page: Page, surveys: readonly Survey[], incidents: readonly Incident[]): void {
+  const share = page.room() * 0.6
+  const floor = page.room() - Math.min(share, 240)
+  for (let i = 0; i < 5; i += 1) {
+    for (const { stream, tail } of [...surveys].reverse()) {
+      const group = tail.at(-1 - i)
+      if (group && (i === 0 || page.room() > floor)) page.showGroup(stream, group)
+    }
+  }
+  for (const incident of incidents.slice(0, 2)) for (const line of linesOf(incident).slice(0, 2)) page.show(incident.stream, line)
+  const warnings = surveys.flatMap(({ findings }) => findings.filter(({ severity }) => severity === severities.warning))
+  for (const finding of warnings.slice(0, 4)) if (page.show(finding.stream, finding.members[0] as LineRef) && finding.count > 1) page.note(finding)
 }
 
 function extendTails(page: Page, surveys: readonly Survey[]): void {
   for (const { stream, tail } of [...surveys].reverse()) {
-    for (let i = tail.length - 1; i >= 0 && page.tail(stream, tail[i] as LineGroup); i -= 1);
-  }
-}
-
-function chooseMatter(page: Page, surveys: readonly Survey[], failed: boolean): void {
-  const ordered = byWeight(surveys.flatMap((entry) => entry.findings))
-  const start = page.room()
-  const spent = (): number => start - page.room()
-  const within = (share: number): boolean => spent() <= start * share
-  const worst = ordered.filter((finding) => finding.severity >= severities.failure)
-  if (!failed) {
-    // What a clean end leaves to say is short: a few of its complaints.
-    for (const finding of ordered.filter((entry) => entry.severity !== severities.summary).slice(0, 4))
-      showHead(page, finding, finding.severity >= severities.failure ? 2 : 0)
-    return
-  }
-  for (const [i, finding] of worst.entries()) {
-    if (!within(0.55)) break
-    showHead(page, finding, i === 0 && start >= roomyBudget ? 5 : i < 4 ? 3 : 2)
-  }
-  for (const finding of ordered.filter((entry) => entry.severity === severities.summary).slice(0, 2)) if (within(0.62)) showHead(page, finding, 0)
-  for (const finding of ordered.filter((entry) => entry.severity === severities.trouble)) if (within(0.7)) showHead(page, finding, 1)
-  for (const finding of worst.slice(0, 4))
-    for (const line of contextOf(finding.members[0] as LineRef, 10)) if (!within(0.85) || !page.matter(finding.stream, line)) break
-  for (const finding of worst) showMembers(page, finding)
-  for (const finding of worst.slice(0, 3)) for (const line of linesAfter(finding.members[0] as LineRef, 4)) if (!page.matter(finding.stream, line)) break
-  for (const finding of ordered.filter((entry) => entry.severity === severities.warning).slice(0, 3)) showHead(page, finding, 0)
-}
-
-function showHead(page: Page, finding: Finding, context: number): void {
-  const head = finding.members[0] as LineRef
-  if (!page.matter(finding.stream, head)) return
-  if (finding.count > 1) page.note(finding)
-  for (const line of contextOf(head, context)) if (!page.matter(finding.stream, line)) return
-}
-
-function showMembers(page: Page, finding: Finding): void {
-  for (const member of finding.members) {
-    if (!page.matter(finding.stream, member)) return
-    for (const line of contextOf(member, 1)) page.matter(finding.stream, line)
+    for (let i = tail.length - 1; i >= 0 && page.showGroup(stream, tail[i] as LineGroup); i -= 1);
   }
 }
 
 /** Around the likeliest cause, else the part before the last lines. */
-function moreOf(surveys: readonly Survey[]): DigestBody['more'] {
-  const cause = byWeight(surveys.flatMap((entry) => entry.findings))[0]
-  const head = cause?.members[0]
-  if (cause && head) return { stream: cause.stream.name, from: Math.max(1, head.number - 20), to: Math.min(cause.stream.lines, head.number + 40) }
+function moreOf(surveys: readonly Survey[], incidents: readonly Incident[]): DigestBody['more'] {
+  const cause = incidents[0]
+  if (cause) return { stream: cause.stream.name, from: Math.max(1, cause.head.line.number - 20), to: Math.min(cause.stream.lines, cause.head.line.number + 40) }
   const last = surveys.at(0)
   return last ? { stream: last.stream.name, from: Math.max(1, last.stream.lines - 100), to: last.stream.lines } : null
 }

@@ -1,128 +1,140 @@
 import { byteLength, formatCount, plural } from '../core/text.ts'
 import type { LineRef, LogStream } from './log.ts'
-import { shownLine } from './log.ts'
+import { lineHead, shownLine } from './log.ts'
 import type { Finding, LineGroup, Survey } from './survey.ts'
+import { clockLength } from './wrapper.ts'
 
-/** Collects lines within a budget; every line that it accepts is paid for, and so is the heading of its part. */
+/**
+ * Collects lines within a budget; every line that it accepts is paid for in a short form. What is left in the end
+ * lengthens the lines that were cut, the first accepted first.
+ */
 export interface Page {
   room(): number
   /** True if the line is on the page now, or was already. */
-  matter(stream: LogStream, line: LineRef): boolean
-  tail(stream: LogStream, group: LineGroup): boolean
+  show(stream: LogStream, line: LineRef): boolean
+  /** The same for the first and the last line of a group, with a count of those between them. */
+  showGroup(stream: LogStream, group: LineGroup): boolean
   /** Pays for a note that is written only if it turns out to be needed. */
   note(finding: Finding): void
+  /** A line of ours above the part of a stream, or of all where none is named. */
+  say(text: string, stream?: LogStream): boolean
   render(): string[]
 }
 
-interface Shown {
-  readonly text: string
-  readonly line: LineRef
+export interface PageOptions {
+  readonly bytes: number
+  readonly streams: readonly LogStream[]
+  readonly surveys: readonly Survey[]
+  readonly describe: (stream: LogStream) => string
 }
 
-const maxTailBytes = 200
-const noteBytes = 48
+interface Shown {
+  readonly line: LineRef
+  text: string
+  bytes: number
+  /** Written below it. */
+  remark: string
+}
 
-export function pageOf(bytes: number, maxLineBytes: number, surveys: readonly Survey[]): Page {
-  let room = bytes
-  const headings = new Map(surveys.map(({ stream, counts }) => [stream, matterHeading(stream, bytes < minCountingBytes ? { errors: 0, warnings: 0 } : counts)]))
-  const matters = new Map<LogStream, Map<number, Shown>>()
-  const tails = new Map<LogStream, Map<number, { shown: Shown; after: string[] }>>()
+const noteBytes = 48
+const longestLine = 300
+
+// The first hundred bytes of a line name its trouble; where there is less room, a line gives way so that each stream has one.
+const shortLine = (bytes: number): number => Math.floor(Math.min(112, Math.max(72, bytes / 5.5), Math.max(16, bytes / 4)))
+
+export function pageOf({ bytes, streams, surveys, describe }: PageOptions): Page {
+  const counts = new Map(surveys.map((survey) => [survey.stream, survey.counts]))
+  const headings = new Map(streams.map((stream) => [stream, describe(stream) + (bytes < minCountingBytes ? '' : countWords(counts.get(stream)))]))
+  const parts = new Map<LogStream, Map<number, Shown>>(streams.map((stream) => [stream, new Map()]))
+  const said = new Map<LogStream | undefined, string[]>()
   const notes = new Set<Finding>()
-  const shelf = <T>(map: Map<LogStream, Map<number, T>>, stream: LogStream): Map<number, T> => {
-    const found = map.get(stream) ?? new Map<number, T>()
-    map.set(stream, found)
-    return found
-  }
+  const short = shortLine(bytes)
+  let room = bytes - [...headings.values()].reduce((sum, heading) => sum + byteLength(heading) + 2, 0)
   const pay = (cost: number): boolean => {
     if (cost > room) return false
     room -= cost
     return true
   }
+  const partOf = (stream: LogStream): Map<number, Shown> => parts.get(stream) ?? new Map()
+  const accept = (stream: LogStream, line: LineRef, remark: string): boolean => {
+    const part = partOf(stream)
+    if (part.has(line.number)) return true
+    const text = numbered(line, short)
+    const size = byteLength(text)
+    if (!pay(size + 1 + (remark === '' ? 0 : byteLength(remark) + 1))) return false
+    part.set(line.number, { line, text, bytes: size, remark })
+    return true
+  }
   return {
     room: () => room,
-    matter(stream, line) {
-      const part = shelf(matters, stream)
-      if (part.has(line.number) || tails.get(stream)?.has(line.number)) return true
-      const text = numbered(line, maxLineBytes)
-      if (!pay(byteLength(text) + 1 + (part.size === 0 ? byteLength(headings.get(stream) ?? '') + 1 : 0))) return false
-      part.set(line.number, { text, line })
-      return true
-    },
-    tail(stream, group) {
-      const part = shelf(tails, stream)
-      const { last, first, count } = group
-      if (part.has(last.number) || (count === 1 && matters.get(stream)?.has(last.number))) return true
-      const limit = Math.min(maxTailBytes, maxLineBytes)
-      const text = numbered(last, limit)
-      const before: Shown[] = []
-      const after: string[] = []
-      if (count > 1 && first.number !== last.number) {
-        before.push({ text: numbered(first, limit), line: first })
-        if (count > 2) after.push(`  … ${plural(count - 2, 'line')} like it`)
-      }
-      const cost = [text, ...before.map((shown) => shown.text), ...after].reduce((sum, entry) => sum + byteLength(entry) + 1, 0)
-      const heading = part.size === 0 ? tailHeading(stream).length + 1 : 0
-      if (!pay(cost + heading)) return false
-      for (const shown of before) part.set(shown.line.number, { shown, after })
-      part.set(last.number, { shown: { text, line: last }, after: [] })
+    show: (stream, line) => accept(stream, line, ''),
+    showGroup(stream, { first, last, count }) {
+      if (!accept(stream, last, '')) return false
+      if (count > 1 && first.number !== last.number) accept(stream, first, count > 2 ? `  … ${plural(count - 2, 'line')} like it` : '')
       return true
     },
     note(finding) {
       if (!notes.has(finding) && pay(noteBytes)) notes.add(finding)
     },
+    say(text, stream) {
+      if (!pay(byteLength(text) + 1)) return false
+      said.set(stream, [...(said.get(stream) ?? []), text])
+      return true
+    },
     render() {
-      const out: string[] = []
-      const inTail = (stream: LogStream, number: number): boolean => tails.get(stream)?.has(number) ?? false
-      for (const { stream } of surveys) {
-        const part = matters.get(stream)
-        if (!part || part.size === 0) continue
-        out.push(headings.get(stream) ?? '')
-        const remarks = remarksOf(notes, stream, (number) => part.has(number) || inTail(stream, number))
-        for (const { text, line } of [...part.values()].sort((a, b) => a.line.number - b.line.number)) {
-          out.push(text)
-          const remark = remarks.get(line.number)
-          if (remark) out.push(remark)
+      for (const [stream, part] of parts) {
+        for (const finding of notes) {
+          if (finding.stream !== stream) continue
+          const [line, remark] = remarkOf(finding, part)
+          if (line) line.remark ||= remark
+          else room += noteBytes
         }
       }
-      for (const { stream } of surveys) {
-        const part = tails.get(stream)
-        if (!part || part.size === 0) continue
-        out.push(tailHeading(stream))
-        for (const { shown, after } of [...part.values()].sort((a, b) => a.shown.line.number - b.shown.line.number)) out.push(shown.text, ...after)
+      for (const shown of [...parts.values()].flatMap((part) => [...part.values()])) {
+        if (room < minGain) break
+        const longer = numbered(shown.line, Math.min(longestLine, shown.bytes + room))
+        const gain = byteLength(longer) - shown.bytes
+        if (gain <= 0 || gain > room) continue
+        room -= gain
+        shown.text = longer
+      }
+      const out = [...(said.get(undefined) ?? [])]
+      for (const [stream, part] of parts) {
+        const lines = [...part.values()].sort((a, b) => a.line.number - b.line.number).flatMap(({ text, remark }) => (remark === '' ? [text] : [text, remark]))
+        const own = [...(said.get(stream) ?? []), ...lines]
+        out.push(`${headings.get(stream) ?? ''}${own.length > 0 ? ':' : ''}`, ...own)
       }
       return out
     },
   }
 }
 
+/** Less room lengthens no line in a way that tells more. */
+const minGain = 8
+
+/** A line as it is shown, with its number and without the time before it, which says little and takes the room of the message. */
 const numbered = (line: LineRef, maxBytes: number): string => {
   const prefix = `${line.number} | `
-  return prefix + shownLine(line, maxBytes - prefix.length)
+  const clock = clockLength(lineHead(line))
+  return prefix + shownLine(line, maxBytes - prefix.length + clock).slice(clock)
 }
-
-const tailHeading = (stream: LogStream): string => `end of ${stream.name}:`
 
 /** In less room, counts of lines would take the place of a line. */
 const minCountingBytes = 400
 
-function matterHeading(stream: LogStream, counts: Survey['counts']): string {
+function countWords(counts: Survey['counts'] | undefined): string {
   const found = [
-    counts.errors > 0 ? `${plural(counts.errors, 'line')} like errors` : '',
-    counts.warnings > 0 ? `${plural(counts.warnings, 'line')} like warnings` : '',
+    counts && counts.errors > 0 ? `${formatCount(counts.errors)} like errors` : '',
+    counts && counts.warnings > 0 ? `${formatCount(counts.warnings)} like warnings` : '',
   ]
-  const count = found.filter(Boolean).join(', ')
-  return `what matters in ${stream.name}${count === '' ? '' : ` (${count})`}:`
+  const words = found.filter(Boolean).join(', ')
+  return words === '' ? '' : ` (${words})`
 }
 
-/** Where members of a finding are not shown, a note after the last shown one says how many. */
-function remarksOf(notes: ReadonlySet<Finding>, stream: LogStream, isShown: (number: number) => boolean): Map<number, string> {
-  const remarks = new Map<number, string>()
-  for (const finding of notes) {
-    if (finding.stream !== stream) continue
-    const shown = finding.members.filter((member) => isShown(member.number))
-    const last = shown.at(-1)
-    const hidden = finding.count - shown.length
-    if (last && hidden > 0) remarks.set(last.number, `  … ${formatCount(hidden)} more like it, the last in line ${finding.lastNumber}`.slice(0, noteBytes))
-  }
-  return remarks
+/** Where lines of a finding are not shown, a note after the last shown one says how many. */
+function remarkOf(finding: Finding, part: ReadonlyMap<number, Shown>): [Shown | undefined, string] {
+  const shown = finding.members.flatMap((member) => part.get(member.number) ?? [])
+  const hidden = finding.count - shown.length
+  if (hidden <= 0) return [undefined, '']
+  return [shown.at(-1), `  … ${formatCount(hidden)} more like it, the last in line ${finding.lastNumber}`.slice(0, noteBytes - 1)]
 }

@@ -1,3 +1,5 @@
+import { troubleWordStarts, troubleWords } from './trouble-words.ts'
+
 /**
  * How much a line says about why something failed. Judged by where a word stands, not by the word alone: "error" is also
  * part of file names, options, test titles and counts of nothing.
@@ -17,8 +19,8 @@ export const severities = {
 export type Severity = (typeof severities)[keyof typeof severities]
 
 // Everything below looks at lines of bounded length, and no pattern nests one repetition in another.
-const suspicious =
-  /err(?:or|no\b|!)|fail|fatal|exception|panic|traceback|abort|cannot|can't|couldn't|could not|unable|undefined|undeclared|unresolved|no such|not (?:found|exist|ok|resolve)|no space|out of memory|denied|refused|reject|time(?:d )?out|killed|segmentation|core dumped|assert|expected|invalid|missing|mismatch|conflict|unused|warn|deprecat|unsuccessful|severe|critical|went wrong|\*\*\*|[✗✘✖×●]|\bE {3}|exit(?:ed)?(?: with)? (?:code|status)|level=|status code|broken/i
+const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+const suspicious = new RegExp([...troubleWords.map(literal), ...troubleWordStarts.map((start) => `(?<![\\w])${literal(start)}`)].join('|'), 'i')
 
 const stamp =
   /^(?:\s*(?:\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d\S*)?|\d\d:\d\d(?::\d\d\S*)?|\[\d[^\]]{0,40}\]|#\d{1,4}(?: \d{1,6}\.\d{1,4})?(?=\s)|[│|┃](?=\s)|\S{1,40} \|(?=\s)|[>](?=\s)))+\s*/

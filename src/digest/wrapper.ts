@@ -6,3 +6,11 @@ const wrapper =
 export function unwrap(line: string): string {
   return line.replace(wrapper, '')
 }
+
+// A time of day alone, not a zone or a host after it.
+const clock = /^(?:(?:\[(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[^\]]{0,20}\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S{0,30}|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)\s{1,8})+(?=\S)/
+
+/** How many characters of a clean line are the time that stands before everything else. */
+export function clockLength(line: string): number {
+  return clock.exec(line)?.[0].length ?? 0
+}
