@@ -5,8 +5,9 @@ import type { RunRecord } from '../core/run.ts'
 import { isFailing } from '../core/run.ts'
 import { byteLength, headBytes, oneLine, plural, tailBytes } from '../core/text.ts'
 import { digestBody } from './body.ts'
+import { comparisonLines } from './comparison-lines.ts'
 import type { LogStream } from './log.ts'
-import type { PastLog } from './past.ts'
+import type { Comparison } from './past.ts'
 import { shorten } from './shorten.ts'
 
 export interface DigestOptions {
@@ -14,8 +15,8 @@ export interface DigestOptions {
   readonly budget: number
   /** Whether the command failed; then the whole budget may go to the reasons. */
   readonly failed: boolean
-  /** Earlier runs of the same command; what is new against the last one that passed is likelier to be the cause. */
-  readonly past?: readonly PastLog[] | undefined
+  /** With earlier runs of the same command; what is new against the last one that passed is likelier to be the cause. */
+  readonly comparison?: Comparison | undefined
 }
 
 /**
@@ -24,7 +25,9 @@ export interface DigestOptions {
  * characters besides line feed and tab, and without a line feed at its end.
  */
 export function digestLog(streams: readonly LogStream[], options: DigestOptions): string {
-  return digestBody(streams, { ...options, spare: 0 }).text
+  const lines = comparisonLines(options.comparison, options)
+  const used = lines.reduce((sum, line) => sum + byteLength(line) + 1, 0)
+  return [...lines, digestBody(streams, { ...options, budget: options.budget - used, spare: 0 }).text].join('\n')
 }
 
 /** What the head of a run's digest says. Its texts may come from anybody. */
@@ -41,16 +44,16 @@ export type RunFacts = Pick<
  * the last to be cut.
  */
 export function digestRun(run: RunFacts, streams: readonly LogStream[], options: Omit<DigestOptions, 'failed'>): string {
-  const { budget, past } = options
+  const { budget, comparison } = options
   const first = firstLine(run, budget)
-  const lines = [first, ...facts(run, budget, budget * 0.45 - byteLength(first))]
-  const used = byteLength(lines.join('\n'))
   const failed = isFailing(run)
+  const lines = [first, ...facts(run, budget, budget * 0.45 - byteLength(first)), ...comparisonLines(comparison, { budget, failed })]
+  const used = byteLength(lines.join('\n'))
   // A command that never ran has printed nothing; the reason says so already.
   if (run.state === 'failed' && streams.every((stream) => stream.bytes === 0)) return headBytes(lines.join('\n'), budget)
   const room = budget - used - 1
   if (room < minBodyBytes) return headBytes(lines.join('\n'), budget)
-  const body = digestBody(streams, { budget: room, failed, past, spare: room > 3 * maxHintBytes ? maxHintBytes : 0 })
+  const body = digestBody(streams, { budget: room, failed, comparison, spare: room > 3 * maxHintBytes ? maxHintBytes : 0 })
   lines.push(body.text)
   if (body.more) {
     const { stream, from, to } = body.more
