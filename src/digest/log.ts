@@ -52,6 +52,12 @@ export function lineAfter(line: LineRef): LineRef | undefined {
   return lineFrom(line.section, line.end + 1, line.number + 1)
 }
 
+/** The line before this one in the same section. */
+export function lineBefore({ section, number, start }: LineRef): LineRef | undefined {
+  if (start === 0) return undefined
+  return { section, number: number - 1, start: start < 2 ? 0 : section.text.lastIndexOf('\n', start - 2) + 1, end: start - 1 }
+}
+
 /** The beginning of a line as it may be shown, enough to judge it by. */
 export function lineHead(line: LineRef): string {
   const raw = lastFrameOf(line)

@@ -32,7 +32,7 @@ export interface Survey {
   readonly counts: { readonly errors: number; readonly warnings: number }
 }
 
-// Bounds of what is remembered, however long the log is. The first and the latest shapes of a severity are kept: causes
+// Bounds of what is remembered, however long the log is. The first and the latest shapes of a weight are kept, so that no flood of lesser ones pushes them out: causes
 // stand early, and what ended a run stands late.
 const maxMembers = 12
 const maxShapes = 150
@@ -40,7 +40,7 @@ const tailGroups = 40
 
 /** Reads a stream once, line by line. Time is linear in its length, memory bounded. */
 export function survey(stream: LogStream): Survey {
-  const shelves = new Map<Severity, Shelf>()
+  const shelves = new Map<number, Shelf>()
   const tail = tailRing()
   let errors = 0
   let warnings = 0
@@ -48,12 +48,12 @@ export function survey(stream: LogStream): Survey {
     for (let line = lineFrom(section, 0, section.firstLine); line; line = lineAfter(line)) {
       if (!tail.add(line)) continue
       const judgement = judge(lineHead(line))
-      const { severity } = judgement
+      const { severity, weight } = judgement
       if (severity === severities.none) continue
       if (severity === severities.warning) warnings += 1
       else errors += 1
-      const shelf = shelves.get(severity) ?? emptyShelf()
-      shelves.set(severity, shelf)
+      const shelf = shelves.get(weight) ?? emptyShelf()
+      shelves.set(weight, shelf)
       keep(shelf, stream, judgement, line)
     }
   }
