@@ -101,66 +101,92 @@ function turnToNoise(scan: Scan): void {
 }
 
 function readWord(scan: Scan, start: number): number {
+  const { line, end } = scan
+  const joined = start === scan.lastEnd + 1 && start > 1 ? line.charCodeAt(start - 1) : 0
+  // Most words are letters alone, or digits alone.
+  let at = start
+  let hash = 17
+  while (at < end && classOf(line.charCodeAt(at)) === letter) {
+    hash = mixed(hash, line.charCodeAt(at))
+    at += 1
+  }
+  if (at > start && (at === end || classOf(line.charCodeAt(at)) === other)) return readLetters(scan, start, at, hash, joined)
+  if (at === start) while (at < end && classOf(line.charCodeAt(at)) === digit) at += 1
+  if (at === end || classOf(line.charCodeAt(at)) === other) return readNumber(scan, start, at, joined)
+  return readMixed(scan, start, joined)
+}
+
+function readLetters(scan: Scan, start: number, at: number, hash: number, joined: number): number {
+  const { line, lastIsNoise } = scan
+  const length = at - start
+  const isNoise =
+    ((lastIsNoise || scan.zero) && length <= longestUnit && units.has(line.slice(start, at))) ||
+    (length <= 4 && line.charCodeAt(start) <= 0x5a && calendar.has(line.slice(start, at))) ||
+    (isGroup(scan, length, joined) && isHex(line, start, at))
+  sayWord(scan, at, isNoise, hash)
+  return isSlash(line.charCodeAt(start - 1)) && isSlash(line.charCodeAt(at)) ? passTemporary(scan, at, line.slice(start, at)) : at
+}
+
+/** A word of letters and digits. */
+function readMixed(scan: Scan, start: number, joined: number): number {
   const { line } = scan
   let at = start
   let hash = 17
-  let digits = 0
   let run = 0
   let hashBeforeRun = hash
   let switches = 0
-  let isHex = true
   let underscore = false
   let last = other
   for (; at < scan.end; at += 1) {
     const code = line.charCodeAt(at)
     const kind = classOf(code)
     if (kind === other) break
-    if (last !== kind && last !== other) switches += 1
-    if (kind === digit) {
-      if (last !== digit) {
-        run = 0
-        hashBeforeRun = hash
-      }
-      run += 1
-      digits += 1
-    } else {
-      isHex &&= (code >= 0x61 && code <= 0x66) || (code >= 0x41 && code <= 0x46)
-      underscore ||= code === 0x5f
+    if (last !== kind) {
+      switches += 1
+      run = 0
+      hashBeforeRun = hash
     }
-    // Of a long number at the end of a name nobody means the number.
+    run += 1
+    underscore ||= code === 0x5f
+    // Of a long number in a name nobody means the number.
     hash = kind === digit && run >= longNumber ? mixed(hashBeforeRun, noiseMark) : mixed(hash, code)
     last = kind
   }
   const length = at - start
-  const joined = start === scan.lastEnd + 1 && scan.lastEnd > 0 ? line.charCodeAt(scan.lastEnd) : 0
-  scan.lastEnd = at
-  if (digits === length) return readNumber(scan, start, at, joined)
-  const word = digits === 0 || classOf(line.charCodeAt(start)) === digit ? wordAt(line, start, at) : ''
+  const word = line.slice(start, at)
   const isNoise =
-    digits === 0
-      ? (scan.lastIsNoise || scan.zero ? units.has(word) : false) || calendar.has(word) || (isHex && isGroup(scan, length, joined))
-      : (isHex && (length >= 7 || joined === 0x40 || isGroup(scan, length, joined))) ||
-        (!underscore && switches >= 4 && length >= 8) ||
-        (word !== '' && isMeasure(word))
+    ((length >= 7 || joined === 0x40 || isGroup(scan, length, joined)) && isHex(line, start, at)) ||
+    (!underscore && switches > 4 && length >= 8) ||
+    (classOf(line.charCodeAt(start)) === digit && isMeasure(word))
+  sayWord(scan, at, isNoise, counters.test(word) ? mixed(hashBeforeRun, noiseMark) : hash)
+  return at
+}
+
+function sayWord(scan: Scan, at: number, isNoise: boolean, hash: number): void {
+  scan.lastEnd = at
   if (isNoise) {
     turnToNoise(scan)
-    return at
+    return
   }
   settleZero(scan)
   scan.lastIsNoise = false
-  if (digits > 0 && counters.test(line.slice(start, at))) hash = mixed(hashBeforeRun, noiseMark)
   say(scan, hash)
-  return digits === 0 ? passTemporary(scan, start, at, word) : at
+}
+
+function isHex(line: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const code = line.charCodeAt(at)
+    if (!((code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x66) || (code >= 0x41 && code <= 0x46))) return false
+  }
+  return true
 }
 
 const longNumber = 5
-const longestKnownWord = 8
-
-/** Longer words are in no list. */
-const wordAt = (line: string, start: number, end: number): string => (end - start > longestKnownWord ? '' : line.slice(start, end))
+const longestUnit = 7
 
 // One of several numbers that make up a time, a version or an address is no count.
 function readNumber(scan: Scan, start: number, at: number, joined: number): number {
+  scan.lastEnd = at
   const isPart = isJoint(joined)
   if (scan.zero && !isPart) settleZero(scan)
   const isZero = at === start + 1 && scan.line.charCodeAt(start) === 0x30 && !(isPart && (scan.lastIsNoise || scan.zero))
@@ -175,12 +201,12 @@ const isJoint = (code: number): boolean => code === 0x2e || code === 0x2c || cod
 const isGroup = (scan: Scan, length: number, joined: number): boolean => joined === 0x2d && scan.lastIsNoise && (length === 4 || length === 12)
 
 const units = new Set(
-  'ns us µs μs ms s sec secs second seconds m min mins minute minutes h hr hrs hour hours b B byte bytes k K kB KB KiB M MB MiB G GB GiB T TB TiB kb mb gb Kb Mb Gb Z x e'.split(
+  'ns us µs μs ms s sec secs second seconds m min mins minute minutes h hr hrs hour hours b B byte bytes k K kB KB KiB M MB MiB G GB GiB T TB TiB kb mb gb Kb Mb Gb Z x e am pm'.split(
     ' ',
   ),
 )
 const calendar = new Set(
-  'Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec AM PM am pm UTC GMT CET CEST EST EDT PST PDT CST CDT'.split(' '),
+  'Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec AM PM UTC GMT CET CEST EST EDT PST PDT CST CDT'.split(' '),
 )
 /** Names whose number says which of many did it, or where. */
 const counters = /^(?:gw|w|v|r|t|p|worker|thread|pid|pool|job|shard|proc|process|runner|executor|fork|attempt)_?\d+$/i
@@ -194,9 +220,9 @@ function isMeasure(word: string): boolean {
 }
 
 /** Behind `/tmp/` and its like a name is made up; returns where what it holds begins. */
-function passTemporary(scan: Scan, start: number, at: number, word: string): number {
-  const names = word === 'tmp' || word === 'Temp' || word === 'TEMP' ? 1 : word === 'folders' ? 4 : 0
-  if (names === 0 || !isSlash(scan.line.charCodeAt(start - 1)) || !isSlash(scan.line.charCodeAt(at))) return at
+function passTemporary(scan: Scan, at: number, folder: string): number {
+  const names = folder === 'tmp' || folder === 'Temp' || folder === 'TEMP' ? 1 : folder === 'folders' ? 4 : 0
+  if (names === 0) return at
   let end = at
   for (let i = 0; i < names && isSlash(scan.line.charCodeAt(end)); i += 1) {
     end += 1
