@@ -91,12 +91,22 @@ export interface RunRecord {
   readonly pty?: { readonly rows: number; readonly columns: number } | undefined
   /** The id of the workspace that it ran in; absent where that was none. */
   readonly workspace?: string | undefined
+  /** The same for all runs of one command at one place of the project, whichever copy of it; absent in records that do not say. */
+  readonly commandKey?: string | undefined
 }
 
 /** Failing means: not a clean end with exit code 0, and not still running. */
 export function isFailing(record: Pick<RunRecord, 'state' | 'outcome'>): boolean {
   if (record.state === 'running') return false
   return !(record.state === 'ended' && isSuccess(record.outcome))
+}
+
+export type Verdict = 'passed' | 'failed'
+
+/** What a run says of its command: null where it did not come to its end by itself or by a limit. */
+export function verdictOf({ state, outcome }: Pick<RunRecord, 'state' | 'outcome'>): Verdict | null {
+  if (state !== 'ended' || outcome === null || outcome.kind === 'canceled' || outcome.kind === 'lost') return null
+  return isSuccess(outcome) ? 'passed' : 'failed'
 }
 
 /**

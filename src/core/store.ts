@@ -1,4 +1,4 @@
-import type { RunRecord } from './run.ts'
+import type { RunRecord, Verdict } from './run.ts'
 
 /** What `runs` filters by. Every part that is given must hold. */
 export interface RunFilter {
@@ -26,6 +26,14 @@ export interface Note {
   readonly createdAt: string
 }
 
+/** The last runs of one command, by id. */
+export interface PreviousRuns {
+  readonly passed: string | null
+  readonly failed: string | null
+  /** Which of the two began later; null where there is neither. */
+  readonly latest: Verdict | null
+}
+
 /**
  * The index of runs and notes. Any number of processes may use one store at once. The run folders hold the same records
  * as files, so a lost store can be made again from them; a method rejects with `unavailable` or `failed_precondition`
@@ -41,6 +49,11 @@ export interface Store {
   idsWithPrefix(prefix: string, limit: number): Promise<readonly string[]>
   /** Newest first. */
   list(filter: RunFilter): Promise<readonly RunRecord[]>
+  /**
+   * The last run of a command (`commandKey`) that passed and the last that failed, of those that began before the run `before`; of all
+   * where that is not stored. What it costs does not grow with the history.
+   */
+  previous(commandKey: string, before: string): Promise<PreviousRuns>
   count(): Promise<{ readonly runs: number; readonly failing: number }>
   setPinned(id: string, pinned: boolean): Promise<void>
   /** Removes runs and what is indexed of them. Unknown ids are passed over. */

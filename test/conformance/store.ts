@@ -351,6 +351,41 @@ export const storeRequirements: readonly Requirement[] = [
     await store.addNote(note('n2', 'second'))
     expect(await store.listNotes()).toEqual([note('n2', 'second'), note('n1', 'tests need "port 5432" 日本')])
   }),
+  requirement('previous.last', 'the last run of a command that passed and the last that failed are found, and which was later', async (store) => {
+    const commandKey = 'key'
+    expect(await store.previous(commandKey, 'a')).toEqual({ passed: null, failed: null, latest: null })
+    await add(store, endedRecord('a', 0, { commandKey }), endedRecord('b', 1, { commandKey }), endedRecord('c', 0, { commandKey }))
+    expect(await store.previous(commandKey, 'unknown')).toEqual({ passed: 'c', failed: 'b', latest: 'passed' })
+    await add(store, endedRecord('d', 2, { commandKey }), endedRecord('e', 0, { commandKey: 'other' }), endedRecord('f', 0))
+    expect(await store.previous(commandKey, 'unknown')).toEqual({ passed: 'c', failed: 'd', latest: 'failed' })
+    await store.remove(['c', 'd'])
+    expect(await store.previous(commandKey, 'unknown')).toEqual({ passed: 'a', failed: 'b', latest: 'failed' })
+  }),
+  requirement('previous.before', 'only runs that began before the named one are previous to it', async (store) => {
+    const commandKey = 'key'
+    await add(store, endedRecord('a', 1, { commandKey }), endedRecord('b', 0, { commandKey }), endedRecord('c', 1, { commandKey }))
+    expect(await store.previous(commandKey, 'c')).toEqual({ passed: 'b', failed: 'a', latest: 'passed' })
+    expect(await store.previous(commandKey, 'b')).toEqual({ passed: null, failed: 'a', latest: 'failed' })
+    expect(await store.previous(commandKey, 'a')).toEqual({ passed: null, failed: null, latest: null })
+  }),
+  requirement(
+    'previous.verdict',
+    'a run that goes on, never started, died or was canceled says nothing of its command; one that timed out does',
+    async (store) => {
+      const commandKey = 'key'
+      const outcome = { exitCode: null, signal: 'SIGTERM', limit: null } as const
+      await add(
+        store,
+        endedRecord('timed', 0, { commandKey, outcome: { ...outcome, kind: 'timed_out', limit: 'wall' } }),
+        endedRecord('canceled', 0, { commandKey, outcome: { ...outcome, kind: 'canceled' } }),
+        endedRecord('lost', 0, { commandKey, outcome: { ...outcome, kind: 'lost' } }),
+        runRecord('failed', { commandKey, state: 'failed' }),
+        runRecord('died', { commandKey, state: 'interrupted' }),
+        runRecord('running', { commandKey }),
+      )
+      expect(await store.previous(commandKey, 'unknown')).toEqual({ passed: null, failed: 'timed', latest: 'failed' })
+    },
+  ),
   requirement('notes.same', 'a note with the id of another takes its place', async (store) => {
     await store.addNote(note('n1', 'old'))
     await store.addNote(note('n2', 'between'))

@@ -1,6 +1,6 @@
 import { failure } from '../../core/errors.ts'
 import { foldText } from '../../core/fold.ts'
-import { isFailing, type RunRecord } from '../../core/run.ts'
+import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
 import type { Note, RunFilter, Store } from '../../core/store.ts'
 
 interface Row {
@@ -52,6 +52,14 @@ export function memoryStore(): Store {
           .slice(0, limit),
       ),
     list: (filter) => use(() => passing(filter, () => true)),
+    previous: (commandKey, before) =>
+      use(() => {
+        const end = rows.get(before)?.seq ?? Number.POSITIVE_INFINITY
+        const runs = newest().filter(({ seq, record }) => seq < end && record.commandKey === commandKey)
+        const last = (verdict: Verdict): string | null => runs.find(({ record }) => verdictOf(record) === verdict)?.record.id ?? null
+        const latest = runs.map(({ record }) => verdictOf(record)).find((verdict) => verdict !== null) ?? null
+        return { passed: last('passed'), failed: last('failed'), latest }
+      }),
     count: () => use(() => ({ runs: rows.size, failing: newest().filter(({ record }) => isFailing(record)).length })),
     setPinned: (id, pinned) =>
       use(() => {

@@ -6,7 +6,7 @@ import type { Connection } from './driver.ts'
  *
  * `runs` is narrow on purpose: filters scan it or its indexes, and read `records` only for the rows they return. The two
  * full-text tables keep no text, only which row has which term, and are read from the newest row on.
- * `indexed`: 0 never, 1 in part, 2 whole.
+ * `indexed`: 0 never, 1 in part, 2 whole. `verdict`: passed, failed, or null; see verdictOf.
  */
 export const migrations: readonly string[] = [
   `
@@ -30,6 +30,12 @@ export const migrations: readonly string[] = [
   create virtual table label_parts using fts5 (label, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1');
   create virtual table outputs using fts5 (tokens, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_'");
   create table notes (seq integer primary key autoincrement, id text not null unique, note text not null);
+  `,
+  // Runs that were recorded before have no key: they are not compared with.
+  `
+  alter table runs add column command_key text;
+  alter table runs add column verdict text;
+  create index runs_command on runs (command_key, verdict, seq) where command_key is not null and verdict is not null;
   `,
 ]
 
@@ -65,6 +71,7 @@ const probes = [
   'select seq from runs where indexed < 2 order by seq desc limit 1',
   "select seq from runs where indexed = 0 and state <> 'running' order by seq desc limit 1",
   "select seq from runs where runtime >= '' order by runtime limit 1",
+  "select seq from runs where command_key >= '' and verdict is not null order by command_key limit 1",
   'select seq from records order by seq desc limit 1',
   'select seq from labels order by seq desc limit 1',
   `select rowid from label_parts where label_parts match '"zzz"' limit 1`,

@@ -297,6 +297,28 @@ describe('a store of a newer version', () => {
   })
 })
 
+describe('a store of an earlier version', () => {
+  it('is brought up to date with its runs, which have no command to be compared by', async () => {
+    const connection = raw()
+    connection.exec(`${migrations[0]}; pragma user_version = 1`)
+    connection.run("insert into runs (id, state, failing, started_ms) values ('old', 'ended', 0, 1)")
+    connection.run('insert into records (seq, record) values (1, ?)', [JSON.stringify(endedRecord('old', 0))])
+    const { store, rebuild } = await open()
+    expect(rebuild).toBe(false)
+    expect(await store.find('old')).toEqual(endedRecord('old', 0))
+    await store.finish(endedRecord('new', 1, { commandKey: 'key' }))
+    expect(await store.previous('key', 'none')).toEqual({ passed: null, failed: 'new', latest: 'failed' })
+    await expectWorks(store)
+  })
+
+  it('finds the previous runs of a command by an index', async () => {
+    await open()
+    const plan = raw().all("explain query plan select seq, id from runs where command_key = 'k' and verdict = 'passed' and seq < 9 order by seq desc limit 1")
+    expect(String(plan[0]?.[3])).toContain('USING INDEX runs_command (command_key=? AND verdict=? AND seq<?)')
+    expect(plan).toHaveLength(1)
+  })
+})
+
 describe('a store that cannot be written', () => {
   it('is read, and refuses to write, when no permission bit allows writing (which root respects too)', async () => {
     await makeStore()

@@ -1,5 +1,5 @@
-import { isFailing, type RunRecord } from '../../core/run.ts'
-import type { Note, RunFilter, Store } from '../../core/store.ts'
+import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
+import type { Note, PreviousRuns, RunFilter, Store } from '../../core/store.ts'
 import type { Connection, SqlValue } from './driver.ts'
 import type { Access } from './open.ts'
 import { labelOf, limitOf, type Select, selectRuns, tokenMatch, toRecord } from './statements.ts'
@@ -35,6 +35,7 @@ export function sqliteStore(access: Access): Store {
         return rows.map(([id]) => String(id))
       }),
     list: (filter) => access.read((connection) => toRecords(select(connection, selectRuns(filter)))),
+    previous: (commandKey, before) => access.read((connection) => previous(connection, commandKey, before)),
     count: () =>
       access.read((connection) => {
         const [runs, failing] = connection.all('select (select count(*) from runs), (select count(*) from runs where failing = 1)')[0] ?? []
@@ -90,11 +91,19 @@ function seqOf(connection: Connection, id: string): number | undefined {
 
 function columnsOf(record: RunRecord): readonly SqlValue[] {
   const startedMs = Date.parse(record.startedAt)
-  return [record.state, isFailing(record) ? 1 : 0, record.runtime, Number.isNaN(startedMs) ? 0 : startedMs, record.pinned ? 1 : 0]
+  return [
+    record.state,
+    isFailing(record) ? 1 : 0,
+    record.runtime,
+    Number.isNaN(startedMs) ? 0 : startedMs,
+    record.commandKey ?? null,
+    verdictOf(record),
+    record.pinned ? 1 : 0,
+  ]
 }
 
 function insert(connection: Connection, record: RunRecord): void {
-  const sql = 'insert into runs (state, failing, runtime, started_ms, pinned, id) values (?, ?, ?, ?, ?, ?)'
+  const sql = 'insert into runs (state, failing, runtime, started_ms, command_key, verdict, pinned, id) values (?, ?, ?, ?, ?, ?, ?, ?)'
   const seq = connection.run(sql, [...columnsOf(record), record.id]).rowid
   const label = labelOf(record)
   connection.run('insert into records (seq, record) values (?, ?)', [seq, JSON.stringify(record)])
@@ -104,7 +113,7 @@ function insert(connection: Connection, record: RunRecord): void {
 
 function replace(connection: Connection, seq: number, record: RunRecord): void {
   // A pin that was set while the run went on is not in the record that its holder wrote.
-  const sql = 'update runs set state = ?, failing = ?, runtime = ?, started_ms = ?, pinned = max(pinned, ?) where seq = ?'
+  const sql = 'update runs set state = ?, failing = ?, runtime = ?, started_ms = ?, command_key = ?, verdict = ?, pinned = max(pinned, ?) where seq = ?'
   connection.run(sql, [...columnsOf(record), seq])
   connection.run('insert or replace into records (seq, record) values (?, ?)', [seq, JSON.stringify(record)])
   const label = labelOf(record)
@@ -112,6 +121,19 @@ function replace(connection: Connection, seq: number, record: RunRecord): void {
   connection.run('insert or replace into labels (seq, label) values (?, ?)', [seq, label])
   connection.run('delete from label_parts where rowid = ?', [seq])
   connection.run('insert into label_parts (rowid, label) values (?, ?)', [seq, label])
+}
+
+function previous(connection: Connection, commandKey: string, before: string): PreviousRuns {
+  const end = seqOf(connection, before) ?? Number.MAX_SAFE_INTEGER
+  const last = (verdict: Verdict): { seq: number; id: string } | undefined => {
+    const sql = 'select seq, id from runs where command_key = ? and verdict = ? and seq < ? order by seq desc limit 1'
+    const row = connection.all(sql, [commandKey, verdict, end])[0]
+    return row && { seq: Number(row[0]), id: String(row[1]) }
+  }
+  const passed = last('passed')
+  const failed = last('failed')
+  const latest = !passed && !failed ? null : (passed?.seq ?? 0) > (failed?.seq ?? 0) ? 'passed' : 'failed'
+  return { passed: passed?.id ?? null, failed: failed?.id ?? null, latest }
 }
 
 function removeRun(connection: Connection, id: string): void {
