@@ -1,0 +1,143 @@
+import { formatCount, headBytes, oneLine, plural } from '../../core/text.ts'
+
+/** What the values of one field, column or list have in common; see `valuesOf`. */
+export interface Values {
+  add(value: unknown): void
+  readonly count: number
+  /** In a few words: `number 1 to 25`, `"open" 20, "closed" 5`, `list of 0 to 3 {name, color}`. */
+  describe(): string
+}
+
+const maxDistinct = 12
+const maxShownDistinct = 5
+const maxTextBytes = 40
+const maxKeys = 40
+
+/** Collects values one by one; bounded memory, whatever comes. */
+export function valuesOf(depth = 0): Values {
+  let count = 0
+  let nulls = 0
+  const numbers = { count: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY }
+  const texts = { count: 0, shortest: Number.POSITIVE_INFINITY, longest: 0, example: '' }
+  const lists = { count: 0, shortest: Number.POSITIVE_INFINITY, longest: 0 }
+  let objects = 0
+  const distinct = new Map<string, number>()
+  let many = false
+  let items: Values | undefined
+  let fields: Fields | undefined
+
+  function see(name: string): void {
+    const known = distinct.get(name)
+    if (known !== undefined) distinct.set(name, known + 1)
+    else if (distinct.size < maxDistinct) distinct.set(name, 1)
+    else many = true
+  }
+
+  function describeTexts(): string {
+    if (!many && distinct.size <= maxShownDistinct && (distinct.size === 1 || count > 2 * distinct.size)) {
+      return [...distinct]
+        .sort((a, b) => b[1] - a[1])
+        .map(([name, times]) =>
+          distinct.size === 1 && times === count && count > 1 ? `all ${name}` : times === 1 && count === 1 ? name : `${name} ${formatCount(times)}`,
+        )
+        .join(', ')
+    }
+    return texts.count === 0 ? '' : `text like ${shown(texts.example)}`
+  }
+
+  return {
+    get count() {
+      return count
+    },
+    add(value) {
+      count += 1
+      if (value === null || value === undefined || value === '') nulls += 1
+      else if (typeof value === 'number') {
+        numbers.count += 1
+        if (value < numbers.min) numbers.min = value
+        if (value > numbers.max) numbers.max = value
+      } else if (typeof value === 'string') {
+        texts.count += 1
+        texts.shortest = Math.min(texts.shortest, value.length)
+        texts.longest = Math.max(texts.longest, value.length)
+        if (texts.example === '') texts.example = value
+        see(shown(value))
+      } else if (typeof value === 'boolean') see(String(value))
+      else if (Array.isArray(value)) {
+        lists.count += 1
+        lists.shortest = Math.min(lists.shortest, value.length)
+        lists.longest = Math.max(lists.longest, value.length)
+        if (depth < 2) {
+          items ??= valuesOf(depth + 1)
+          for (const item of value.slice(0, maxKeys)) items.add(item)
+        }
+      } else if (typeof value === 'object') {
+        objects += 1
+        if (depth < 2) {
+          fields ??= fieldsOf(depth + 1)
+          fields.add(value as Record<string, unknown>)
+        }
+      }
+    },
+    describe() {
+      const range = (from: number, to: number): string => (from === to ? formatNumber(from) : `${formatNumber(from)} to ${formatNumber(to)}`)
+      const parts = [
+        numbers.count > 0 ? (numbers.count === 1 && count === 1 ? formatNumber(numbers.min) : `number ${range(numbers.min, numbers.max)}`) : '',
+        distinct.size > 0 ? describeTexts() : '',
+        lists.count > 0 ? `list of ${range(lists.shortest, lists.longest)}${items && items.count > 0 ? ` (${items.describe()})` : ''}` : '',
+        objects > 0 && fields ? `{${fields.names().join(', ')}}` : objects > 0 ? '{…}' : '',
+        nulls > 0 ? (nulls === count ? 'empty' : `empty ${formatCount(nulls)}`) : '',
+      ]
+      return parts.filter((part) => part !== '').join('; ')
+    },
+  }
+}
+
+/** What objects of one kind have in common. */
+export interface Fields {
+  add(object: Readonly<Record<string, unknown>>): void
+  readonly count: number
+  names(): string[]
+  /** One text a field, in the order in which fields came first: `state: "open" 20, "closed" 5 (in 25 of 30)`. */
+  describe(): string[]
+}
+
+export function fieldsOf(depth = 0): Fields {
+  const byName = new Map<string, Values>()
+  let count = 0
+  let more = 0
+  return {
+    get count() {
+      return count
+    },
+    add(object) {
+      count += 1
+      for (const [name, value] of Object.entries(object)) {
+        let values = byName.get(name)
+        if (!values) {
+          if (byName.size >= maxKeys) {
+            more += 1
+            continue
+          }
+          values = valuesOf(depth)
+          byName.set(name, values)
+        }
+        values.add(value)
+      }
+    },
+    names: () => [...[...byName.keys()].slice(0, 12).map((name) => shownName(name)), ...(byName.size > 12 || more > 0 ? ['…'] : [])],
+    describe: () =>
+      [...byName].map(
+        ([name, values]) =>
+          `${shownName(name)}: ${values.describe()}${values.count < count ? ` (in ${formatCount(values.count)} of ${formatCount(count)})` : ''}`,
+      ),
+  }
+}
+
+const shownName = (name: string): string => clip(oneLine(name))
+const shown = (value: string): string => `"${clip(oneLine(value))}"`
+const clip = (text: string): string => (text.length <= maxTextBytes ? text : `${headBytes(text, maxTextBytes).trimEnd()}…`)
+const formatNumber = (n: number): string => (Number.isInteger(n) ? String(n) : String(Number(n.toPrecision(6))))
+
+/** `12 keys`, and the like. */
+export const keysOf = (object: object): string => plural(Object.keys(object).length, 'key')
