@@ -106,7 +106,7 @@ function chooseFailed(page: Page, surveys: readonly Survey[], incidents: readonl
     for (const { stream, tail } of [...surveys].reverse())
       for (const group of tail.slice(-4).reverse()) if (!isFiller(lineHead(group.last)) && within(0.97)) page.showGroup(stream, group)
   round(1, () => 30)
-  if (cause) for (const line of linesAfter(cause.head.line, cause.end, 4)) page.show(cause.stream, line)
+  if (cause) for (const line of linesAfter(cause.end, 4)) page.show(cause.stream, line)
   extendTails(page, surveys)
 }
 

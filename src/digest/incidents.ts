@@ -1,7 +1,8 @@
-import { endOf, linesBetween } from './lines-that-matter.ts'
+import { endOf, excerpt, prefaceOf, troubleAfter } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineAfter, lineHead } from './log.ts'
-import { isStackFrame, severities, shapeOf } from './severity.ts'
+import { judge, severities, shapeOf } from './severity.ts'
+import { isStackFrame } from './stack.ts'
 import type { Finding, Survey } from './survey.ts'
 import { isGivenUp, isResolution, verdictOf } from './verdict.ts'
 
@@ -22,8 +23,8 @@ export interface Incident {
   readonly strongest: Sighting
   /** The first of its lines that is nearly as strong as the strongest: what followed from it comes later. */
   readonly head: Sighting
-  /** Number of its last line. */
-  readonly end: number
+  /** Its last line. */
+  readonly end: LineRef
 }
 
 /** So many findings are looked at in their places, the heaviest first. */
@@ -79,7 +80,7 @@ interface Kind {
 }
 
 const kindChars = 18
-const kindOf = (finding: Finding): string => shapeOf(lineHead(firstOf(finding)).replace(/^[^\p{L}]{0,40}/u, '')).slice(0, kindChars)
+const kindOf = (finding: Finding): string => shapeOf(judge(lineHead(firstOf(finding))).message).slice(0, kindChars)
 
 function kindsOf(findings: readonly Finding[]): Map<string, Kind> {
   const kinds = new Map<string, Kind>()
@@ -116,7 +117,7 @@ const nearLines = 40
 function placeBonus({ stream, sightings, end, head }: Incident, anchors: readonly number[]): number {
   const last = (sightings.at(-1) as Sighting).finding.lastNumber
   const late = last > Math.min(stream.lines * 0.8, stream.lines - lateLines) ? 5 : 0
-  const near = anchors.some((number) => number >= head.line.number && number - end <= nearLines) ? 5 : 0
+  const near = anchors.some((number) => number >= head.line.number && number - end.number <= nearLines) ? 5 : 0
   return Math.max(late, near) + Math.min(late, near) / 2
 }
 
@@ -124,20 +125,21 @@ function placeBonus({ stream, sightings, end, head }: Incident, anchors: readonl
 function clusters(stream: LogStream, sightings: readonly Sighting[]): Incident[] {
   const found: Incident[] = []
   let open: Sighting[] = []
-  let end = 0
+  let end: LineRef | undefined
   for (const sighting of sightings) {
-    if (open.length > 0 && sighting.line.number > end + maxGap) {
+    if (end && sighting.line.number > end.number + maxGap) {
       found.push(incidentOf(stream, open, end))
       open = []
+      end = undefined
     }
     open.push(sighting)
-    if (sighting.line.number >= end) end = endOf(sighting.line)
+    if (!end || sighting.line.number >= end.number) end = endOf(sighting.line)
   }
-  if (open.length > 0) found.push(incidentOf(stream, open, end))
+  if (end) found.push(incidentOf(stream, open, end))
   return found
 }
 
-function incidentOf(stream: LogStream, sightings: Sighting[], end: number): Incident {
+function incidentOf(stream: LogStream, sightings: Sighting[], end: LineRef): Incident {
   const strongest = sightings.reduce((best, sighting) => (sighting.weight > best.weight ? sighting : best))
   const head = sightings.find((sighting) => sighting.weight >= strongest.weight - headSlack) as Sighting
   return { stream, sightings, strongest, head, end, weight: strongest.weight }
@@ -150,18 +152,16 @@ const maxAftermath = 160
 
 /** What was retried with success, or stands in what then passed, was expected. What a failure was declared after weighs more. */
 function aftermath(incident: Incident): number {
-  const { sightings, strongest, end } = incident
+  const { sightings, strongest } = incident
   const own = lineHead(strongest.line)
   if (isGivenUp(own)) return 4
-  let bonus = isResolution(own) ? -8 : 0
+  let bonus = isResolution(own) ? -12 : 0
   if (sightings.some(({ line }) => verdictOf(lineHead(line)) === 'failed')) return bonus
-  const last = (sightings.at(-1) as Sighting).line
-  let line = lineAfter(last)
-  while (line && line.number <= end) line = lineAfter(line)
+  let line = lineAfter((sightings.at(-1) as Sighting).line)
   for (let i = 0; line && i < maxAftermath; i += 1, line = lineAfter(line)) {
     const text = lineHead(line)
     if (i < 6 && isGivenUp(text)) return bonus + 2
-    if (i < 4 && bonus === 0 && isResolution(text)) bonus = -8
+    if (i < 4 && bonus === 0 && isResolution(text)) bonus = i === 0 ? -14 : -8
     const verdict = verdictOf(text)
     if (verdict === 'begun') return bonus
     if (verdict === 'passed') return bonus - 12
@@ -172,7 +172,11 @@ function aftermath(incident: Incident): number {
 
 /** Its lines in the order in which they deserve room. */
 export function linesOf({ strongest, head, end }: Incident): LineRef[] {
-  const near = strongest.line.number - head.line.number <= 12
-  const lines = [head.line, strongest.line, ...(near ? [] : linesBetween(strongest.line, end)), ...linesBetween(head.line, end)]
+  const all = excerpt(head.line, end)
+  const near = strongest.line.number - head.line.number <= farLines ? [] : excerpt(strongest.line, end).telling
+  const lines = [head.line, strongest.line, ...prefaceOf(head.line), ...near, ...all.telling, ...troubleAfter(end), ...all.lines]
   return [...new Map(lines.map((line) => [line.number, line])).values()]
 }
+
+/** What stands so far below the head is told with the lines around it first. */
+const farLines = 12

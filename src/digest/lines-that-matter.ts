@@ -1,50 +1,121 @@
 import type { LineRef } from './log.ts'
-import { lineAfter, lineHead } from './log.ts'
-import { continues, isFiller, isStackFrame, judge, severities } from './severity.ts'
+import { lineAfter, lineBefore, lineHead } from './log.ts'
+import { continues, isFiller, isHeading, isTitle, judge, severities } from './severity.ts'
+import { isInnermostLast, isOwnFrame, isStackFrame } from './stack.ts'
+import { verdictOf } from './verdict.ts'
+import { unwrap } from './wrapper.ts'
+
+/** A line as its tool printed it, as far as it is judged. */
+export const toolText = (line: LineRef): string => unwrap(lineHead(line))
 
 /** How far the lines that go with a headline are followed. */
 const maxContext = 80
 
-/** Number of the last line that goes on with a headline: its stack, what was expected and received, an excerpt of the source. */
-export function endOf(headline: LineRef): number {
-  const text = lineHead(headline)
-  let end = headline.number
+/** The last line that goes on with a headline: its stack, what was expected and received, an excerpt of the source. */
+export function endOf(headline: LineRef): LineRef {
+  const text = toolText(headline)
+  let end = headline
   let blanks = 0
   for (let line = lineAfter(headline); line && line.number <= headline.number + maxContext; line = lineAfter(line)) {
-    const next = lineHead(line)
+    const next = toolText(line)
     if (next.trim() === '') {
       blanks += 1
       if (blanks > 1) break
       continue
     }
-    if (!continues(text, next) || (blanks > 0 && judge(next).severity >= severities.failure)) break
+    const grave = judge(next).severity >= severities.failure
+    if (blanks > 0 ? grave || !continues(text, next) : !grave && !continues(text, next)) break
     blanks = 0
-    end = line.number
+    end = line
   }
   return end
 }
 
-/** So many frames of a stack are worth their room; deeper ones belong to whatever called the program. */
-const maxFrames = 8
-const maxLines = 60
+/** How far above a headline its title is looked for. */
+const maxAbove = 12
+const maxPreface = 3
 
-/** The lines from one to the line numbered `end` that say something. */
-export function linesBetween(from: LineRef, end: number): LineRef[] {
+/**
+ * The lines right above a headline that say what it is about, in order: the file or the step that it is indented under, a
+ * heading, and what a test printed before the word that it failed.
+ */
+export function prefaceOf(headline: LineRef): LineRef[] {
+  const text = toolText(headline)
+  const depth = indentOf(text)
   const found: LineRef[] = []
-  let frames = 0
-  for (let line: LineRef | undefined = from; line && line.number <= end && found.length < maxLines; line = lineAfter(line)) {
-    const text = lineHead(line)
-    if (text.trim() === '' || (isFiller(text) && line !== from)) continue
-    frames = isStackFrame(text) ? frames + 1 : 0
-    if (frames <= maxFrames) found.push(line)
+  let above = lineBefore(headline)
+  if (verdictOf(lineHead(headline)) === 'failed') {
+    for (; above && found.length < maxPreface && isMessageOfTest(toolText(above)); above = lineBefore(above)) found.unshift(above)
+    if (found.length > 0) return found
   }
-  return found
+  let nearest: LineRef | undefined = above
+  for (let i = 0; nearest && i < maxAbove && lineHead(nearest).trim() !== ''; i += 1, nearest = lineBefore(nearest))
+    if (isTitle(toolText(nearest))) return [nearest]
+  for (let i = 0; above && i < maxAbove; i += 1, above = lineBefore(above)) {
+    const line = toolText(above)
+    if (line.trim() === '') {
+      if (i > 1) return []
+      continue
+    }
+    if (isFiller(line)) return []
+    if (i <= 1 && isHeading(line)) return [above]
+    if (indentOf(line) < depth) return [above]
+    if (indentOf(line) > depth || depth === 0) return []
+  }
+  return []
 }
 
-/** A few lines after a number that have no visible tie to what stands before them. */
-export function linesAfter(from: LineRef, end: number, most: number): LineRef[] {
+const indentOf = (line: string): number => line.length - line.trimStart().length
+const isMessageOfTest = (line: string): boolean => /^\s+\S{1,200}:\d{1,7}: /.test(line)
+
+/** So many frames of a stack are worth their room; deeper ones belong to whatever called the program. */
+const maxFrames = 8
+const maxOwnFrames = 3
+const maxLines = 60
+
+export interface Excerpt {
+  /** The lines that say something, in order. */
+  readonly lines: readonly LineRef[]
+  /** Those of them that are no frames, or are the outermost one or one of the program's own. */
+  readonly telling: readonly LineRef[]
+}
+
+/** What stands from one line to another. */
+export function excerpt(from: LineRef, end: LineRef): Excerpt {
+  const lines: LineRef[] = []
+  const telling: LineRef[] = []
+  let stack: LineRef[] = []
+  const closeStack = (): void => {
+    const own = stack.filter((line) => isOwnFrame(toolText(line)))
+    const last = stack.length > 0 && isInnermostLast(toolText(stack[0] as LineRef))
+    telling.push(...(own.length === 0 ? stack.slice(0, 2) : last ? own.slice(-maxOwnFrames) : own.slice(0, maxOwnFrames)))
+    stack = []
+  }
+  for (let line: LineRef | undefined = from; line && line.number <= end.number && lines.length < maxLines; line = lineAfter(line)) {
+    const text = toolText(line)
+    if (text.trim() === '' || (isFiller(text) && line !== from)) continue
+    if (isStackFrame(text)) {
+      stack.push(line)
+      if (stack.length <= maxFrames || isOwnFrame(text)) lines.push(line)
+    } else {
+      closeStack()
+      lines.push(line)
+      telling.push(line)
+    }
+  }
+  closeStack()
+  return { lines, telling }
+}
+
+/** Lines shortly after another that name trouble, too: what was said of it elsewhere. */
+export function troubleAfter(from: LineRef): LineRef[] {
+  return linesAfter(from, 8).filter((line) => judge(lineHead(line)).severity >= severities.summary)
+}
+
+/** A few lines after another that have no visible tie to it. */
+export function linesAfter(from: LineRef, most: number): LineRef[] {
   const found: LineRef[] = []
-  for (let line = lineAfter(from); line && found.length < most && line.number <= end + most; line = lineAfter(line))
-    if (line.number > end && !isFiller(lineHead(line))) found.push(line)
+  let line = lineAfter(from)
+  for (let i = 0; line && i < most; i += 1, line = lineAfter(line)) if (!isFiller(lineHead(line))) found.push(line)
   return found
 }

@@ -1,4 +1,5 @@
 import { troubleWordStarts, troubleWords } from './trouble-words.ts'
+import { unwrap } from './wrapper.ts'
 
 /**
  * How much a line says about why something failed. Judged by where a word stands, not by the word alone: "error" is also
@@ -22,11 +23,13 @@ export type Severity = (typeof severities)[keyof typeof severities]
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 const suspicious = new RegExp([...troubleWords.map(literal), ...troubleWordStarts.map((start) => `(?<![\\w])${literal(start)}`)].join('|'), 'i')
 
-const stamp =
-  /^(?:\s*(?:\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d\S*)?|\d\d:\d\d(?::\d\d\S*)?|\[\d[^\]]{0,40}\]|#\d{1,4}(?: \d{1,6}\.\d{1,4})?(?=\s)|[│|┃](?=\s)|\S{1,40} \|(?=\s)|[>](?=\s)))+\s*/
+// What may stand between the wrapper of a runner and the message.
+const stamp = /^(?:\s*(?:\[\d[^\]]{0,40}\]|\d\d:\d\d(?=\s)|#\d{1,4}(?=\s)|[│|┃](?=\s)|[A-Za-z][\w./-]{0,40} {1,12}\|(?=\s)|[>](?=\s)))+\s*/
+
+const unstamp = (line: string): string => unwrap(line).replace(stamp, '')
 
 const level =
-  /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"level":\s?")?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|error|err|warn(?:ing)?|info|debug)(?=[\])>|"]|\s*:|\s-|\s)/
+  /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"(?:level|severity|levelname)":\s?")?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|error|err|warn(?:ing)?|info|debug)(?=[\])>|"]|\s*:|\s-|\s)/
 
 const benign: readonly RegExp[] = [
   // Counts of nothing.
@@ -62,7 +65,7 @@ const summary: readonly RegExp[] = [
   /\b[1-9]\d{0,8} (?:tests? |specs? |suites? |examples? )?(?:failed|failing|failures?|errors?|errored|problems?)\b/i,
   /\b(?:failed|failures?|errors?)\s?[:=]\s?[1-9]/i,
   /^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* .*(?:Error|Stop)/,
-  /\bexit(?:ed)?(?: with)?(?: non-zero)? (?:code|status):? -?[1-9]|\bnon-zero (?:exit|code|status)|marked build as failure|^ninja: build stopped/i,
+  /\bexit(?:ed)?(?: with)?(?: non-zero)? (?:code|status):? -?[1-9]|\bnon-zero (?:exit|code|status)|\bexited, (?:code|status)=\w+, status=[1-9]|marked build as failure|^ninja: build stopped/i,
   /^(?:error: )?aborting due to|^(?:error: )?could not compile|^COMPILATION ERROR|There (?:are|were) (?:test failures|errors)|^ELIFECYCLE|\bunsuccessful\b|ERR! (?:code ELIFECYCLE|errno \d|Exit status)|collect2: error|linker command failed|^Finished: (?:FAILURE|UNSTABLE|ABORTED)|^subprocess exited/i,
 ]
 
@@ -115,10 +118,11 @@ const maxJudgedChars = 600
 export function judge(line: string): Judgement {
   const text = line.length > maxJudgedChars ? line.slice(0, maxJudgedChars) : line
   if (!suspicious.test(text)) return nothing
-  const unstamped = text.replace(stamp, '')
-  const found = level.exec(unstamped.slice(0, 90))
+  const unstamped = unstamp(text)
+  const found = level.exec(unstamped.slice(0, 90)) ?? (unstamped.length < text.length ? spokenLevel.exec(unstamped) : null)
   const mark = found && isMark(unstamped, found) ? markOf(found[1] as string) : 'none'
-  const message = mark === 'none' ? unstamped.trimStart() : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
+  const plain = mark === 'none' ? unstamped.trimStart() : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
+  const message = saidIn(unstamped) ?? plain
   if (message === '' || boilerplate.test(message)) return nothing
   const severity = severityOf(unstamped, message, mark)
   const weight =
@@ -127,6 +131,20 @@ export function judge(line: string): Judgement {
     (severity >= severities.failure && verdict.test(message) ? 12 : 0) +
     (severity === severities.cause && conclusive.test(message) ? 8 : 0)
   return { severity, weight, message }
+}
+
+// A level in lower case without a colon is one where the time stands before it.
+const spokenLevel = /^(error|err|fatal|panic|critical|warn(?:ing)?|info|debug)(?=\s)/
+
+const jsonField = /"(?:msg|message|err|error|reason|exception)"\s?:\s?"((?:[^"\\]|\\.){1,300})/g
+const plainField = /(?:^|\s)(?:msg|message|err|error|reason)=(?:"((?:[^"\\]|\\.){1,300})|([^\s"]{1,300}))/g
+
+/** What a line of fields says: two lines that differ in their other fields only are of one shape. */
+function saidIn(text: string): string | undefined {
+  const json = text.startsWith('{')
+  if (!json && !/\b(?:level|lvl|msg)=/.test(text)) return undefined
+  const said = [...text.matchAll(json ? jsonField : plainField)].map((found) => found[1] ?? found[2])
+  return said.length > 0 ? said.join(': ') : undefined
 }
 
 type Mark = 'error' | 'warning' | 'info' | 'none'
@@ -138,17 +156,22 @@ function isMark(text: string, found: RegExpExecArray): boolean {
   const word = found[1] as string
   const before = text.slice(0, found.index)
   const after = text.charAt(found.index + found[0].length)
-  if (/level/.test(found[0])) return true
+  if (/level/.test(found[0]) || found[0] === spokenLevel.exec(text)?.[0]) return true
   if (/[\])>|]/.test(after)) return /[[(<|\s]$/.test(found[0].slice(0, -word.length) || ' ')
   if (word === word.toUpperCase()) return before.trim() === '' || /^[\s\w.[\]:,/()-]{0,60}$/.test(before)
   return false
 }
 
+// What sums up is short; a long line that only mentions a count or a status somewhere says something else.
+const longChars = 180
+const summedChars = 120
+
 function severityOf(unstamped: string, message: string, mark: Mark): Severity {
   if (passing.test(unstamped) || scriptSource.test(unstamped)) return severities.none
   let rest = message.replace(/\S+/g, (token) => (isName(token) ? ' ' : token))
   for (const pattern of benign) rest = rest.replace(pattern, ' ')
-  if (summary.some((pattern) => pattern.test(rest))) return /<<< (?:FAILURE|ERROR)!/.test(rest) ? severities.failure : severities.summary
+  const start = rest.length > longChars ? rest.slice(0, summedChars) : rest
+  if (summary.some((pattern) => pattern.test(start))) return /<<< (?:FAILURE|ERROR)!/.test(rest) ? severities.failure : severities.summary
   if (mark === 'info') return severities.none
   if (mark === 'warning') return conclusive.test(rest) ? severities.cause : severities.warning
   if (causes.some((pattern) => pattern.test(rest))) return severities.cause
@@ -158,23 +181,36 @@ function severityOf(unstamped: string, message: string, mark: Mark): Severity {
   return trouble.test(rest) ? severities.trouble : severities.none
 }
 
-const isFrame = /^\s*(?:at |\.\.\. \d+ (?:more|common)|File ")/
 const continuation =
   /^goroutine \d|^created by |^[\w./*()$-]{1,200}\(.{0,300}\)$|^\s*(?:at\s|\.{3}|Caused by|Suppressed|File "|[|│┃>^~+*-]|-->|\d{1,6} [|│]|=+>|(?:stdout|stderr|expected|actual|received|got|want|symbol|location|required|found|reason|left|right|note|help|diff|Error|error|message|cause|caused|in|from)\b|E {2})/i
 
 /** True for a line that only says where help is, or that something else went well. */
 export function isFiller(line: string): boolean {
-  const message = line.replace(stamp, '').replace(/^\s*\[?(?:ERROR|INFO|npm ERR!)\]?[\s:]*/, '')
+  const message = unstamp(line).replace(/^\s*\[?(?:ERROR|INFO|npm ERR!)\]?[\s:]*/, '')
   return !/[\p{L}\p{N}]/u.test(message) || boilerplate.test(message) || passing.test(line)
 }
 
-/** True for a line of a stack trace. */
-export const isStackFrame = (line: string): boolean => isFrame.test(line)
-
 /** True for a line that goes on with what `headline` began: deeper, or of a form that begins nothing. */
 export function continues(headline: string, line: string): boolean {
-  return indentOf(line) > indentOf(headline) || continuation.test(line)
+  const mark = lineMark.exec(line)?.[0] ?? ''
+  const first = lineMark.exec(headline)?.[0] ?? ''
+  if (mark !== '' && mark.trim() !== first.trim()) return false
+  const rest = line.slice(mark.length)
+  return indentOf(rest) > indentOf(headline.slice(first.length)) || continuation.test(rest)
 }
+
+// A level that a tool puts before each of its lines.
+const lineMark = /^(?:\[(?:ERROR|INFO|WARN(?:ING)?|DEBUG)\]|npm (?:ERR!|error|warn|WARN)|##\[\w{1,12}\]|(?:ERROR|INFO|WARN|DEBUG)\b:?) ?/
+
+/** True for a line that says what the lines after it are about. */
+export const isHeading = (line: string): boolean => heading.test(line)
+
+/** True for a line by which a tool begins a step or a test of its own. */
+export const isTitle = (line: string): boolean => title.test(line)
+
+const title = /^(?:=== (?:RUN|CONT|NAME) |TASK \[|> Task |Step \d{1,4}\/|#\d{1,4} \[)/
+
+const heading = /^\s*(?:=== |=> |# \S|TASK \[|> \[|>>> |Running |\[ RUN|RUN |Step \d|\$ |\+ |In file included|In function|\S{1,120}: In )|:\s*$|\*{4,}\s*$/
 
 const indentOf = (line: string): number => line.length - line.trimStart().length
 

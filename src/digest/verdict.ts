@@ -4,7 +4,7 @@ import { unwrap } from './wrapper.ts'
 export type Verdict = 'passed' | 'failed' | 'begun'
 
 const passed: readonly RegExp[] = [
-  /^\s*(?:[✓✔√]|ok \d|ok\s+\S+\s|PASS(?:ED)?\b|--- PASS|\[ {7}OK \]|\[ {2}PASSED {2}\])|(?:\.\.\. ?ok|\bPASSED|\.\. OK)\s*$/,
+  /^\s*(?:[✓✔√]|ok \d|ok\s+\S+\s|PASS(?:ED)?\b|--- (?:PASS|SKIP)|\[ {7}OK \]|\[ {2}PASSED {2}\])|(?:\.\.\. ?ok|\bPASSED|\.\. OK)\s*$/,
   /\bTests run: \d+, Failures: 0, Errors: 0\b|\bBUILD SUCCESS|\b(?:all|\d+) (?:tests? )?passed\b(?!.*[1-9]\d* failed)/i,
 ]
 const failed: readonly RegExp[] = [

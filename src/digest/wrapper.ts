@@ -1,6 +1,26 @@
-/** What a runner, a container or a clock puts before every line, and no tool prints itself. */
-const wrapper =
-  /^(?:\s*(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?|\[\d{1,9}\.\d{1,9}\]|#\d{1,4} \d{1,6}\.\d{1,4}|[\w.-]{1,60}[-_]\d{1,3} {1,40}\|)(?=\s|$))+ ?/
+const date = String.raw`\d{4}[-/]\d\d[-/]\d\d`
+const time = String.raw`\d\d:\d\d:\d\d(?:[.,]\d{1,9})?`
+const zone = String.raw`(?: ?Z| ?[+-]\d\d:?\d\d| (?:UTC|GMT))?`
+
+const prefixes = [
+  // 2026-01-02T03:04:05.678Z, [2026-01-02 03:04:05,678], 03:04:05
+  String.raw`\[?${date}[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?${zone}\]?:?`,
+  String.raw`\[?${time}Z?\]?`,
+  // Jan  2 03:04:05 host program[123]:
+  String.raw`[A-Z][a-z]{2} [ \d]\d ${time}(?: [\w.-]{1,64} [\w./@()-]{1,64}(?:\[\d{1,8}\])?:)?`,
+  // [   12.345678], #6 12.34
+  String.raw`\[ {0,6}\d{1,9}\.\d{1,9}\]`,
+  String.raw`#\d{1,4} \d{1,6}\.\d{1,4}`,
+  // web-1  |, stderr F, pod/web-7d9f/app
+  String.raw`[\w.-]{1,60}[-_]\d{1,3} {1,40}\|`,
+  'std(?:out|err) [FP]',
+  String.raw`\[pod/[\w./-]{1,160}\]`,
+  // job<tab>step<tab> before a time
+  String.raw`[^\t]{1,80}\t[^\t]{1,80}\t(?=${date})`,
+]
+
+/** What a runner, a container, a collector or a clock puts before every line, and no tool prints itself. */
+const wrapper = new RegExp(`^(?:\\s*(?:${prefixes.join('|')})(?=\\s|$|${date}))+ ?`)
 
 /** A clean line as the tool itself printed it. Its indentation stays. */
 export function unwrap(line: string): string {
