@@ -1,0 +1,34 @@
+/** A regular expression as JavaScript (with the flag `u`) and Rust read it alike. */
+export interface ScanPattern {
+  readonly source: string
+  readonly ignoreCase: boolean
+}
+
+export interface ScanRequest {
+  /** A line is of interest where any of them is found. */
+  readonly patterns: readonly ScanPattern[]
+  /** Absolute; the paths are below it. */
+  readonly folder: string
+  readonly paths: readonly string[]
+  readonly timeoutMs: number
+}
+
+/** Something that was found in a file. */
+export interface Mark {
+  /** In the file, of its first byte. */
+  readonly offset: number
+  /** Of the file, from 1: the line feeds before it, plus one. */
+  readonly line: number
+}
+
+export interface ScanResult {
+  /** By path: where something was found, by offset, once a line. */
+  readonly marks: ReadonlyMap<string, readonly Mark[]>
+  /** Files with more lines of interest than are told of. */
+  readonly capped: ReadonlySet<string>
+  /** False where a bound ended it: files without marks may not have been looked at. */
+  readonly complete: boolean
+}
+
+/** Looks through files with a program of its own; undefined where that did not work. */
+export type ScanFiles = (request: ScanRequest) => Promise<ScanResult | undefined>

@@ -1,0 +1,102 @@
+import type { ProgramResult, RunProgram } from '../core/program.ts'
+import type { Mark, ScanFiles, ScanPattern, ScanRequest } from '../core/scan.ts'
+
+/** Of each file, lines of interest to each pattern. */
+const maxLines = 1_000
+const maxOutputBytes = 16 * 1024 * 1024
+/** The kernel takes some two megabytes of arguments; paths of logs have some thirty bytes. */
+const maxPaths = 20_000
+const maxPathBytes = 1_000_000
+
+/**
+ * Scans files with ripgrep. It looks for bytes as they are: no file counts as binary, none is converted, no ignore file and no
+ * configuration is read. Each pattern has a process of its own: ripgrep is quick with each of them and slow with their union.
+ */
+export function ripgrep(program: string, run: RunProgram): ScanFiles {
+  const scanOnce = (pattern: ScanPattern, { folder, timeoutMs }: ScanRequest, paths: readonly string[]): Promise<ProgramResult> =>
+    run({
+      argv: [program, ...flags, ...(pattern.ignoreCase ? ['-i'] : []), '-e', pattern.source, '--', ...paths],
+      cwd: folder,
+      env: {},
+      timeoutMs,
+      maxOutputBytes,
+    })
+
+  return async (request) => {
+    const marks = new Map<string, Mark[]>()
+    const capped = new Set<string>()
+    let complete = true
+    for (const paths of partsOf(request.paths)) {
+      const results = await Promise.all(request.patterns.map((pattern) => scanOnce(pattern, request, paths))).catch(() => undefined)
+      // With `--no-messages` nothing is said about files that cannot be read: what is said is about the pattern.
+      if (!results?.every(({ outcome, stderr }) => outcome.kind !== 'exited' || stderr.length === 0)) return undefined
+      for (const { outcome, stdout, truncated } of results) {
+        if (outcome.kind !== 'exited' || (outcome.exitCode ?? 3) > 2 || truncated) complete = false
+        readMarks(Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength), marks, capped)
+      }
+    }
+    for (const [path, found] of marks) marks.set(path, sorted(found))
+    return { marks, capped, complete }
+  }
+}
+
+const flags = [
+  '--no-config',
+  '--no-messages',
+  '--color=never',
+  '--text',
+  '--encoding=none',
+  '--no-heading',
+  '--with-filename',
+  '--null',
+  '--line-number',
+  '--byte-offset',
+  '--only-matching',
+  `--max-count=${maxLines}`,
+]
+
+function* partsOf(paths: readonly string[]): Generator<readonly string[]> {
+  let from = 0
+  let bytes = 0
+  for (const [i, path] of paths.entries()) {
+    if (i > from && (i - from >= maxPaths || bytes + path.length > maxPathBytes)) {
+      yield paths.slice(from, i)
+      from = i
+      bytes = 0
+    }
+    bytes += path.length
+  }
+  if (from < paths.length) yield paths.slice(from)
+}
+
+/** Reads lines `path NUL line:offset:match`; what was cut off at the end is passed over. */
+function readMarks(output: Buffer, marks: Map<string, Mark[]>, capped: Set<string>): void {
+  const lines = new Map<string, number>()
+  let lastPath = ''
+  let lastLine = 0
+  for (let at = 0; at < output.length; ) {
+    const end = output.indexOf(10, at)
+    const border = output.indexOf(0, at)
+    if (end < 0 || border < 0 || border > end) return
+    const path = output.toString('utf8', at, border)
+    const [line, offset] = output
+      .toString('latin1', border + 1, Math.min(end, border + 40))
+      .split(':', 2)
+      .map(Number) as [number, number]
+    at = end + 1
+    if (path === lastPath && line === lastLine) continue
+    lastPath = path
+    lastLine = line
+    const found = marks.get(path)
+    if (found) found.push({ offset, line })
+    else marks.set(path, [{ offset, line }])
+    const count = (lines.get(path) ?? 0) + 1
+    lines.set(path, count)
+    if (count >= maxLines) capped.add(path)
+  }
+}
+
+function sorted(marks: readonly Mark[]): Mark[] {
+  const inOrder = [...marks].sort((a, b) => a.offset - b.offset)
+  return inOrder.filter(({ line }, i) => line !== inOrder[i - 1]?.line)
+}
