@@ -9,7 +9,15 @@ export interface RunFilter {
   readonly runtime?: string | undefined
   /** Only runs that started at or after this time, milliseconds since the epoch. */
   readonly sinceMs?: number | undefined
+  /** Only runs that come after this one in the order, newest first; none where it is not known. */
+  readonly before?: string | undefined
   readonly limit: number
+}
+
+/** A word of the index and how many runs have it. */
+export interface KnownWord {
+  readonly word: string
+  readonly runs: number
 }
 
 export const noteCategories = ['architecture', 'convention', 'gotcha', 'preference', 'environment', 'pattern'] as const
@@ -68,6 +76,8 @@ export interface Store {
    * An entry of `tokens` is a whole token, or the beginning of one where it ends with `*`. Empty: every run.
    */
   candidates(tokens: readonly string[], filter: RunFilter): Promise<readonly RunRecord[]>
+  /** Words of the index that begin with `prefix`, at most `limit`, in the order of their code points. */
+  words(prefix: string, limit: number): Promise<readonly KnownWord[]>
 
   addNote(note: Note): Promise<void>
   /** Newest first. */

@@ -228,6 +228,30 @@ export const storeRequirements: readonly Requirement[] = [
     const all = filter({ failing: true, running: false, runtime: 'bash', query: 'MAKE', sinceMs: Date.parse('2026-01-01') })
     expect(ids(await store.list(all))).toEqual(['a'])
   }),
+  requirement('list.before', 'runs before another one in the order are listed from the newest of them on', async (store) => {
+    await add(store, endedRecord('a', 0), endedRecord('b', 1), endedRecord('c', 0), endedRecord('d', 0))
+    expect(ids(await store.list(filter({ before: 'c' })))).toEqual(['b', 'a'])
+    expect(ids(await store.list(filter({ before: 'd', failing: false, limit: 1 })))).toEqual(['c'])
+    expect(await store.list(filter({ before: 'unknown' }))).toEqual([])
+    await store.index('a', 'word', true)
+    await store.index('b', 'other', true)
+    await store.index('d', 'word', true)
+    expect(ids(await store.candidates(['word'], filter({ before: 'd' })))).toEqual(['c', 'a'])
+  }),
+  requirement('index.words', 'the words of the index come by their beginning, with the number of runs that have them', async (store) => {
+    await add(store, endedRecord('a', 0), endedRecord('b', 0), endedRecord('c', 0))
+    await store.index('a', 'connection connect 日本 error', true)
+    await store.index('b', 'connection', false)
+    expect(await store.words('conn', 10)).toEqual([
+      { word: 'connect', runs: 1 },
+      { word: 'connection', runs: 2 },
+    ])
+    expect(await store.words('conn', 1)).toEqual([{ word: 'connect', runs: 1 }])
+    expect(await store.words('日', 10)).toEqual([{ word: '日本', runs: 1 }])
+    expect(await store.words('x%', 10)).toEqual([])
+    await store.remove(['a'])
+    expect(await store.words('conn', 10)).toEqual([{ word: 'connection', runs: 1 }])
+  }),
   requirement('pins.set', 'a pin is set and taken away again', async (store) => {
     await add(store, endedRecord('a', 0))
     await store.setPinned('a', true)

@@ -1,7 +1,7 @@
 import { failure } from '../../core/errors.ts'
 import { foldText } from '../../core/fold.ts'
 import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
-import type { Note, RunFilter, Store } from '../../core/store.ts'
+import type { KnownWord, Note, RunFilter, Store } from '../../core/store.ts'
 
 interface Row {
   readonly seq: number
@@ -28,10 +28,11 @@ export function memoryStore(): Store {
     if (row) row.record = copy
     else rows.set(record.id, { seq: ++seq, record: copy, index: undefined })
   }
+  const isBefore = (row: Row, id: string | undefined): boolean => id === undefined || row.seq < (rows.get(id)?.seq ?? 0)
   const passing = (filter: RunFilter, also: (row: Row) => boolean): RunRecord[] =>
     structuredClone(
       newest()
-        .filter((row) => passes(row.record, filter) && also(row))
+        .filter((row) => isBefore(row, filter.before) && passes(row.record, filter) && also(row))
         .slice(0, Math.max(0, Math.floor(filter.limit)))
         .map(({ record }) => record),
     )
@@ -83,6 +84,7 @@ export function memoryStore(): Store {
           .map(({ record }) => record.id),
       ),
     candidates: (tokens, filter) => use(() => passing(filter, ({ index }) => !index?.whole || tokens.every((token) => holds(index.tokens, token)))),
+    words: (prefix, limit) => use(() => wordsOf([...rows.values()], prefix).slice(0, limit)),
     addNote: (note) =>
       use(() => {
         notes.delete(note.id)
@@ -95,6 +97,12 @@ export function memoryStore(): Store {
       closed = true
     },
   }
+}
+
+function wordsOf(rows: readonly Row[], prefix: string): KnownWord[] {
+  const counts = new Map<string, number>()
+  for (const { index } of rows) for (const word of index?.tokens ?? []) if (word.startsWith(prefix)) counts.set(word, (counts.get(word) ?? 0) + 1)
+  return [...counts].map(([word, runs]) => ({ word, runs })).sort((a, b) => Buffer.compare(Buffer.from(a.word), Buffer.from(b.word)))
 }
 
 function passes(record: RunRecord, filter: RunFilter): boolean {

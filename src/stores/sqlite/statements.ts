@@ -50,6 +50,7 @@ export function selectRuns(filter: RunFilter, only: { match?: string; partial?: 
   if (filter.failing !== undefined) add(filter.failing ? 'r.failing = 1' : 'r.failing = 0')
   if (filter.running !== undefined) add(filter.running ? "r.state = 'running'" : "r.state <> 'running'")
   if (filter.runtime !== undefined) add('r.runtime = ?', filter.runtime)
+  if (filter.before !== undefined) add('r.seq < (select seq from runs where id = ?)', filter.before)
   if (filter.sinceMs !== undefined) add('r.started_ms >= ?', filter.sinceMs)
   // A full-text table alone is read from its newest row on and stops at the limit. Next to another filter it is cheaper
   // to ask it once for all its rows; the plus keeps SQLite from sorting them instead of walking `runs`.

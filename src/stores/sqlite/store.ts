@@ -66,6 +66,13 @@ export function sqliteStore(access: Access): Store {
         return connection.all(sql, [limitOf(limit)]).map(([id]) => String(id))
       }),
     candidates: (tokens, filter) => access.read((connection) => candidates(connection, tokens, filter)),
+    words: (prefix, limit) =>
+      access.read((connection) => {
+        // A view of the index that belongs to the connection: nothing of it is in the file.
+        connection.exec('create virtual table if not exists temp.words using fts5vocab(main, outputs, row)')
+        const sql = 'select term, doc from temp.words where term >= ? and term < ? limit ?'
+        return connection.all(sql, [prefix, `${prefix}\u{10ffff}`, limitOf(limit)]).map(([word, runs]) => ({ word: String(word), runs: Number(runs) }))
+      }),
     addNote: (note) =>
       access.write((connection) => {
         connection.run('delete from notes where id = ?', [note.id])
