@@ -41,3 +41,7 @@ export function inBrief(recognised: Recognised | undefined): unknown {
     totals: totals.map(({ text }) => text.trim()),
   }
 }
+
+/** Its failures in one line each: number and title, place, and the most telling detail. */
+export const failuresOf = (recognised: Recognised | undefined): string[] =>
+  (recognised?.failures ?? []).map(({ line, title, place, details }) => `${line.number} ${title} @ ${place ?? '-'} | ${details[0]?.text.trim() ?? '-'}`)

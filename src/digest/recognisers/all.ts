@@ -1,4 +1,5 @@
+import { pytest } from './pytest.ts'
 import type { Recogniser } from './recogniser.ts'
 
 /** Every recogniser; where two claim one failure, the earlier one has it. */
-export const recognisers: readonly Recogniser[] = []
+export const recognisers: readonly Recogniser[] = [pytest]

@@ -7,6 +7,8 @@ export type Rank = (typeof ranks)[keyof typeof ranks]
 
 /** A failure whose details are still being read. */
 export interface OpenFailure {
+  /** The line that names it; a later one may name it better. */
+  line: LogLine
   title: string
   place: string | undefined
   /** Remembers a line that explains it, if it is among the most telling `maxDetails`. */
@@ -72,6 +74,7 @@ export function gathering(tool: string, noun: string): Gathering {
 function openFailure(line: LogLine, title: string, place: string | undefined): { readonly open: OpenFailure; readonly failure: () => Failure } {
   const details: { readonly line: LogLine; readonly rank: Rank }[] = []
   const open: OpenFailure = {
+    line,
     title,
     place,
     detail(detail, rank) {
@@ -85,7 +88,7 @@ function openFailure(line: LogLine, title: string, place: string | undefined): {
     },
   }
   const failure = (): Failure => ({
-    line,
+    line: open.line,
     title: open.title,
     ...(open.place === undefined ? {} : { place: open.place }),
     details: [...details].sort((a, b) => a.rank - b.rank).map((entry) => entry.line),
@@ -129,4 +132,24 @@ function pathBefore(text: string, end: number): string | undefined {
 /** The numbers of a closing line by the word after each, in lower case: `Tests  3 failed | 20 passed` has `failed` and `passed`. */
 export function countsIn(text: string): ReadonlyMap<string, number> {
   return new Map([...text.matchAll(/(?<![\w.])(\d{1,9}) {1,3}([A-Za-z]{1,30})/g)].map(([, count, word]) => [String(word).toLowerCase(), Number(count)]))
+}
+
+/** The place in a line of a Python traceback, `File "a.py", line 3, in f`, written with colons. */
+export function pythonPlace(text: string): string | undefined {
+  const found = /^\s{0,40}File "([^"]{1,400})", line (\d{1,7})/.exec(text)
+  return found ? `${found[1]}:${found[2]}` : undefined
+}
+
+/** True for a place in a language's own library, in an installed package or in no file. */
+export const isForeignPlace = (place: string): boolean =>
+  /[\\/](?:site-packages|dist-packages|\.?venv|node_modules|rustc|registry)[\\/]|[\\/]lib[\\/](?:python\d|go)|^<|^node:/.test(place)
+
+/** The title of a line that is ruled on both sides, as in `==== FAILURES ====`. */
+export function ruledTitle(text: string, mark: string): string | undefined {
+  let start = 0
+  let end = text.length
+  while (start < end && text.charAt(start) === mark) start += 1
+  while (end > start && text.charAt(end - 1) === mark) end -= 1
+  const ruled = start > 0 && end < text.length && text.charAt(start) === ' ' && text.charAt(end - 1) === ' '
+  return ruled ? text.slice(start, end).trim() || undefined : undefined
 }
