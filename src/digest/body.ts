@@ -84,7 +84,7 @@ function chooseFailed(page: Page, surveys: readonly Survey[], incidents: readonl
   const cause = incidents[0]
   for (const { stream, tail } of [...surveys].reverse()) {
     if (stream.name === 'stdout' && cause) page.show(cause.stream, cause.head.line)
-    const group = tail.at(-1)
+    const group = tail.findLast(({ last }) => lineHead(last) !== '')
     if (group) page.showGroup(stream, group)
   }
   const start = page.room()
@@ -100,7 +100,7 @@ function chooseFailed(page: Page, surveys: readonly Survey[], incidents: readonl
     }
   }
   round(roomy ? 0.5 : 0.75, (i) => (i === 0 ? (roomy ? 6 : 2) : i < 4 && roomy ? 3 : 1))
-  for (const finding of summariesOf(surveys).slice(0, 2)) if (within(roomy ? 0.6 : 0.85)) page.show(finding.stream, finding.members[0] as LineRef)
+  for (const finding of summariesOf(surveys, cause)) if (within(roomy ? 0.6 : 0.85)) page.show(finding.stream, finding.members.at(-1) as LineRef)
   round(0.9, (i) => (i === 0 ? 12 : i < 3 ? 5 : 2))
   if (roomy)
     for (const { stream, tail } of [...surveys].reverse())
@@ -110,8 +110,14 @@ function chooseFailed(page: Page, surveys: readonly Survey[], incidents: readonl
   extendTails(page, surveys)
 }
 
-const summariesOf = (surveys: readonly Survey[]): Finding[] =>
-  surveys.flatMap(({ findings }) => findings.filter(({ severity }) => severity === severities.summary)).sort((a, b) => b.lastNumber - a.lastNumber)
+/** What summed up right after the cause, and what did so last. */
+function summariesOf(surveys: readonly Survey[], cause: Incident | undefined): Finding[] {
+  const found = surveys
+    .flatMap(({ findings }) => findings.filter(({ severity }) => severity === severities.summary))
+    .sort((a, b) => b.lastNumber - a.lastNumber)
+  const next = found.findLast(({ stream, lastNumber }) => stream === cause?.stream && lastNumber > cause.end.number)
+  return [...new Set([...(next ? [next] : []), ...found.slice(0, 1)])]
+}
 
 /** What a clean end leaves to say is short: a few of its complaints, and how it ended. */
 function choosePassed(page: Page, surveys: readonly Survey[], incidents: readonly Incident[]): void {

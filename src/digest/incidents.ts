@@ -1,7 +1,7 @@
 import { endOf, excerpt, prefaceOf, troubleAfter } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineAfter, lineHead } from './log.ts'
-import { judge, severities, shapeOf } from './severity.ts'
+import { judge, severities } from './severity.ts'
 import { isStackFrame } from './stack.ts'
 import type { Finding, Survey } from './survey.ts'
 import { isGivenUp, isResolution, verdictOf } from './verdict.ts'
@@ -45,7 +45,9 @@ export function incidentsOf(surveys: readonly Survey[], isOld: (line: LineRef, s
   return withLastGrave(judged)
 }
 
-const byWeight = (a: Incident, b: Incident): number => b.weight - a.weight || a.head.line.number - b.head.line.number
+// Small differences say less than the order of the log: the first of equals is the likeliest cause.
+const rank = ({ weight }: Incident): number => Math.round(weight / 4)
+const byWeight = (a: Incident, b: Incident): number => rank(b) - rank(a) || a.head.line.number - b.head.line.number
 const weighed = (incident: Incident, bonus: number): Incident => (bonus === 0 ? incident : { ...incident, weight: incident.weight + bonus })
 
 /** The first of equals is the likeliest cause, but a log may hold errors that were expected: so the last grave one has its turn right after the first. */
@@ -61,9 +63,9 @@ const firstOf = (finding: Finding): LineRef => finding.members[0] as LineRef
 
 function heaviest({ stream, findings }: Survey, isOld: (line: LineRef, stream: LogStream) => boolean): Sighting[] {
   const candidates = findings.filter((finding) => finding.severity >= severities.trouble && !isStackFrame(lineHead(firstOf(finding))))
-  const kinds = kindsOf(candidates)
+  const uses = usesOf(candidates)
   return candidates
-    .map((finding) => ({ finding, weight: finding.weight - commonness(finding, kinds.get(kindOf(finding)), stream) }))
+    .map((finding) => ({ finding, weight: finding.weight - commonness(finding, uses, stream) }))
     .sort((a, b) => b.weight - a.weight || firstOf(a.finding).number - firstOf(b.finding).number)
     .slice(0, maxFindings)
     .flatMap(({ finding, weight }) => finding.members.map((line) => ({ line, finding, weight: weight - (isOld(line, stream) ? oldPenalty : 0) })))
@@ -73,32 +75,53 @@ function heaviest({ stream, findings }: Survey, isOld: (line: LineRef, stream: L
 /** What a passing run printed, too, is hardly why this one failed. */
 const oldPenalty = 25
 
-interface Kind {
+interface Use {
   count: number
   first: number
   last: number
 }
 
-const kindChars = 18
-const kindOf = (finding: Finding): string => shapeOf(judge(lineHead(firstOf(finding))).message).slice(0, kindChars)
+const usedChars = 240
+const maxWords = 24
+const wordsOf = (finding: Finding): string[] =>
+  [
+    ...new Set(
+      judge(lineHead(firstOf(finding)))
+        .message.slice(0, usedChars)
+        .toLowerCase()
+        .match(/\p{L}{3,}/gu) ?? [],
+    ),
+  ].slice(0, maxWords)
 
-function kindsOf(findings: readonly Finding[]): Map<string, Kind> {
-  const kinds = new Map<string, Kind>()
+/** How often, and from where to where, each word stands in what was found. */
+function usesOf(findings: readonly Finding[]): Map<string, Use> {
+  const uses = new Map<string, Use>()
   for (const finding of findings) {
-    const kind = kinds.get(kindOf(finding)) ?? { count: 0, first: firstOf(finding).number, last: 0 }
-    kind.count += finding.count
-    kind.first = Math.min(kind.first, firstOf(finding).number)
-    kind.last = Math.max(kind.last, finding.lastNumber)
-    kinds.set(kindOf(finding), kind)
+    for (const word of wordsOf(finding)) {
+      const use = uses.get(word) ?? { count: 0, first: firstOf(finding).number, last: 0 }
+      use.count += finding.count
+      use.first = Math.min(use.first, firstOf(finding).number)
+      use.last = Math.max(use.last, finding.lastNumber)
+      uses.set(word, use)
+    }
   }
-  return kinds
+  return uses
 }
 
-/** What is said again and again all over a log is how things are there; what stands in one place may well be repeated by a failure. */
-function commonness(finding: Finding, kind: Kind | undefined, stream: LogStream): number {
+/**
+ * What is said again and again all over a log, be it with other names, is how things are there; what stands in one place may
+ * well be repeated by a failure. A line is as common as the rarer half of its words allows.
+ */
+function commonness(finding: Finding, uses: ReadonlyMap<string, Use>, stream: LogStream): number {
   const own = spread(finding.count, firstOf(finding).number, finding.lastNumber, stream)
-  return Math.min(18, Math.max(own * 1.5, kind ? spread(kind.count, kind.first, kind.last, stream) : 0))
+  const words = wordsOf(finding)
+    .map((word) => uses.get(word) as Use)
+    .map(({ count, first, last }) => spread(count, first, last, stream))
+    .sort((a, b) => a - b)
+  return Math.min(maxCommonness, Math.max(own * 1.5, words[Math.floor(words.length * 0.4)] ?? 0))
 }
+
+const maxCommonness = 20
 
 function spread(count: number, first: number, last: number, stream: LogStream): number {
   if (count < 4) return 0
@@ -127,7 +150,7 @@ function clusters(stream: LogStream, sightings: readonly Sighting[]): Incident[]
   let open: Sighting[] = []
   let end: LineRef | undefined
   for (const sighting of sightings) {
-    if (end && sighting.line.number > end.number + maxGap) {
+    if (end && (sighting.line.number > end.number + maxGap || begins(sighting, open))) {
       found.push(incidentOf(stream, open, end))
       open = []
       end = undefined
@@ -138,6 +161,10 @@ function clusters(stream: LogStream, sightings: readonly Sighting[]): Incident[]
   if (end) found.push(incidentOf(stream, open, end))
   return found
 }
+
+// A verdict on a test begins an incident of its own, unless it goes on from the line before it.
+const begins = ({ line }: Sighting, open: readonly Sighting[]): boolean =>
+  (open.at(-1) as Sighting).line.number < line.number - 1 && verdictOf(lineHead(line)) === 'failed'
 
 function incidentOf(stream: LogStream, sightings: Sighting[], end: LineRef): Incident {
   const strongest = sightings.reduce((best, sighting) => (sighting.weight > best.weight ? sighting : best))

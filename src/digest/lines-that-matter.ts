@@ -48,9 +48,12 @@ export function prefaceOf(headline: LineRef): LineRef[] {
     for (; above && found.length < maxPreface && isMessageOfTest(toolText(above)); above = lineBefore(above)) found.unshift(above)
     if (found.length > 0) return found
   }
+  const file = placeFile.exec(text)?.[1]
   let nearest: LineRef | undefined = above
-  for (let i = 0; nearest && i < maxAbove && lineHead(nearest).trim() !== ''; i += 1, nearest = lineBefore(nearest))
-    if (isTitle(toolText(nearest))) return [nearest]
+  for (let i = 0; nearest && i < maxAbove && lineHead(nearest).trim() !== ''; i += 1, nearest = lineBefore(nearest)) {
+    const title = toolText(nearest)
+    if (isTitle(title) || (file && title.startsWith(file) && isHeading(title))) return [nearest]
+  }
   for (let i = 0; above && i < maxAbove; i += 1, above = lineBefore(above)) {
     const line = toolText(above)
     if (line.trim() === '') {
@@ -64,6 +67,9 @@ export function prefaceOf(headline: LineRef): LineRef[] {
   }
   return []
 }
+
+// The file of a diagnosis: lines of other diagnoses may stand between it and what is said of the file as a whole.
+const placeFile = /^(\S[^:(]{0,200}):\d/
 
 const indentOf = (line: string): number => line.length - line.trimStart().length
 const isMessageOfTest = (line: string): boolean => /^\s+\S{1,200}:\d{1,7}: /.test(line)

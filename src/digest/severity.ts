@@ -84,7 +84,7 @@ const causes: readonly RegExp[] = [
 ]
 
 const failures: readonly RegExp[] = [
-  /^\s*--- FAIL|^FAIL(?:ED)?\b|^\s*(?:✗|✘|✖|×|●|⨯)\s|^not ok\b|\bFAILED\s*$|\bFAILED\b.{0,20}$|<<< (?:FAILURE|ERROR)!|^\[ {2}FAILED {2}\]|^E {3}\S|^failures?:$|^\s*\d{1,4}\) \S/,
+  /^\s*--- FAIL|^FAIL(?:ED)?\b|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^not ok\b|\bFAILED\s*$|\bFAILED\b.{0,20}$|<<< (?:FAILURE|ERROR)!|^\[ {2}FAILED {2}\]|^E {3,11}\S|^failures?:$|^\s*\d{1,4}\) \S/,
   /^Traceback \(most recent call last\)|\bassert(?:ion)?(?:Error)? ?`?[\w=! ]{0,30}`? ?fail(?:ed|ure)|\bAssertionError\b/i,
   /^(?:[\w./+-]{1,80}: ){0,3}(?:(?:[\w.-]{1,30} )?error|fatal|failure|err!)(?::|!|\s*$| in | while | occurred| at )/i,
 ]
@@ -97,7 +97,7 @@ const place = /(?:[\w)\]]:\[?\d{1,7}(?:[,:]\d{1,7})?\]?|\(\d{1,7},\d{1,7}\))[:\s
 
 // The word of a build or test tool on its own work, which no log of the program under test looks like.
 const verdict =
-  /<<< (?:FAILURE|ERROR)!|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:✗|✘|✖|×|●|⨯)\s|^\[ {2}FAILED {2}\]|^E {3}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
+  /<<< (?:FAILURE|ERROR)!|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|^E {3,11}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
 
 // What no program can go on after, unlike an exception that a log may mention in passing.
 const conclusive =
