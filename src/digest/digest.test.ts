@@ -6,10 +6,11 @@ import { byteLength, cleanLine, splitLines } from '../core/text.ts'
 import type { RunFacts } from './digest.ts'
 import { digestLog, digestRun, outcomeWords } from './digest.ts'
 import type { LogStream } from './log.ts'
+import { textSection } from './log.ts'
 
 const stream = (name: LogStream['name'], text: string): LogStream => ({
   name,
-  sections: text === '' ? [] : [{ firstLine: 1, text }],
+  sections: text === '' ? [] : [textSection(text)],
   bytes: byteLength(text),
   lines: splitLines(text).length,
   droppedBytes: 0,
@@ -99,10 +100,7 @@ describe('the digest of an output', () => {
       [
         {
           name: 'stdout',
-          sections: [
-            { firstLine: 1, text: chatter(20) },
-            { firstLine: 90_001, text: 'cut\nError: no luck\nlast\n' },
-          ],
+          sections: [textSection(chatter(20)), textSection('cut\nError: no luck\nlast\n', 90_001)],
           bytes: 9_000_000,
           lines: 90_003,
           droppedBytes: 8_000_000,

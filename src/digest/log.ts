@@ -1,12 +1,24 @@
 import { byteLength, clampLine, cleanLine, headBytes, stripControls } from '../core/text.ts'
+import type { ByteSource } from './byte-source.ts'
+import { sourceOf } from './byte-source.ts'
+import type { LongLine } from './log-text.ts'
+import { lineFeedAfter, lineFeedBefore, maskedLine, plainHead } from './log-text.ts'
 import { shorten } from './shorten.ts'
+
+/** Takes secrets out of text that is shown. The number of its lines stays. */
+export interface Mask {
+  mask(text: string): string
+  /** How many bytes a secret of several lines may have at most, private keys apart. */
+  readonly reach: number
+}
 
 /** A stretch of raw lines of one stream. Its first and its last line may be cut. */
 export interface LogSection {
-  /** Number in the stream, from 1, of the line in which `text` begins. */
+  /** Number in the stream, from 1, of the line in which it begins. */
   readonly firstLine: number
-  /** Decoded, and masked for secrets. */
-  readonly text: string
+  readonly source: ByteSource
+  /** Nothing is shown of a section but what came through this. */
+  readonly mask?: Mask | undefined
 }
 
 /** One stream of a run as far as it is at hand. */
@@ -23,7 +35,7 @@ export interface LogStream {
   readonly droppedBytes: number
 }
 
-/** One raw line, by its place: nothing is copied until it is shown. */
+/** One raw line, by its place: offsets of bytes, without its line feed. Nothing is read until it is shown. */
 export interface LineRef {
   readonly section: LogSection
   readonly number: number
@@ -31,20 +43,20 @@ export interface LineRef {
   readonly end: number
 }
 
-/** Longer lines are read by their beginning and end only, so that one line of many megabytes costs no more than a short one. */
+/** A section of text that is at hand and holds no secrets. */
+export function textSection(text: string, firstLine = 1): LogSection {
+  return { firstLine, source: sourceOf(Buffer.from(text)) }
+}
+
+/** Longer lines are shown by their beginning and end only, so that one line of many megabytes costs no more than a short one. */
 const longLineChars = 8192
 const longLineHead = 4096
 const longLineTail = 1024
-/** Of a long line of frames, so many are looked at from the end for one with something in it. */
-const maxFrames = 1000
-/** A frame that shows nothing in so many characters counts as blank. */
-const maxBlankChars = 1 << 16
 
 /** The line that begins at offset `start` of a section, or undefined at its end. */
 export function lineFrom(section: LogSection, start: number, number: number): LineRef | undefined {
-  if (start >= section.text.length) return undefined
-  const feed = section.text.indexOf('\n', start)
-  return { section, number, start, end: feed < 0 ? section.text.length : feed }
+  if (start >= section.source.length) return undefined
+  return { section, number, start, end: lineFeedAfter(section, start) }
 }
 
 /** The line after this one in the same section. */
@@ -55,28 +67,41 @@ export function lineAfter(line: LineRef): LineRef | undefined {
 /** The line before this one in the same section. */
 export function lineBefore({ section, number, start }: LineRef): LineRef | undefined {
   if (start === 0) return undefined
-  return { section, number: number - 1, start: start < 2 ? 0 : section.text.lastIndexOf('\n', start - 2) + 1, end: start - 1 }
+  return { section, number: number - 1, start: lineFeedBefore(section, start - 1) + 1, end: start - 1 }
 }
 
-/** The beginning of a line as it may be shown, enough to judge it by. */
+/** The beginning of a line as it may be shown. */
 export function lineHead(line: LineRef): string {
-  const raw = lastFrameOf(line)
-  return raw.length <= longLineChars ? tidy(raw) : tidy(headChars(raw, longLineHead))
+  const raw = maskedLine(line)
+  return tidy(headOf(typeof raw === 'string' ? frameIn(raw) : raw.head))
+}
+
+/**
+ * The same with its secrets, to judge it by and never to be shown or kept: it takes a fraction of the time. Line and paragraph separators are
+ * as they came.
+ */
+export function lineToJudge(line: LineRef): string {
+  return cleanLine(headOf(frameIn(plainHead(line))))
 }
 
 /** A line as it may be shown, in at most `maxBytes`; what is left out is said in it. */
 export function shownLine(line: LineRef, maxBytes: number): string {
-  const raw = lastFrameOf(line)
+  const found = maskedLine(line)
+  if (typeof found !== 'string') return shownLong(found, maxBytes)
+  const raw = frameIn(found)
   if (raw.length <= longLineChars) return shortenLine(tidy(raw), maxBytes)
-  const head = tidy(headChars(raw, longLineHead))
-  const total = byteLength(raw)
+  return shownLong({ head: headChars(raw, longLineHead), tail: tailChars(raw, longLineTail), bytes: byteLength(raw) }, maxBytes)
+}
+
+function shownLong(raw: LongLine, maxBytes: number): string {
+  const head = tidy(headOf(raw.head))
   const noteOf = (bytes: number): string => ` [${bytes} bytes left out] `
-  const room = maxBytes - byteLength(noteOf(total))
+  const room = maxBytes - byteLength(noteOf(raw.bytes))
   if (room < 24) return headBytes(head, maxBytes)
-  const tail = room < 120 ? '' : tidy(tailChars(raw, longLineTail)).trimStart()
+  const tail = room < 120 ? '' : tidy(tailChars(raw.tail, longLineTail)).trimStart()
   const end = tail.slice(safeStart(tail, Math.max(0, tail.length - Math.floor(room / 8))))
   const start = headBytes(head, room - byteLength(end))
-  return (start + noteOf(total - byteLength(start) - byteLength(end)) + end).trimEnd()
+  return (start + noteOf(raw.bytes - byteLength(start) - byteLength(end)) + end).trimEnd()
 }
 
 // Where there is little room the beginning is worth more than the end: it names the place and the kind of the error.
@@ -84,18 +109,19 @@ const shortenLine = (line: string, maxBytes: number): string => (maxBytes >= 200
 
 const tidy = (raw: string): string => cleanLine(raw).replace(/[\u2028\u2029]/g, ' ')
 
-function lastFrameOf(line: LineRef): string {
-  const raw = line.section.text.slice(line.start, line.end)
+/** Of a long text the last frame with something in it. */
+function frameIn(raw: string): string {
   if (raw.length <= longLineChars) return raw
   let end = raw.length
-  for (let i = 0; i < maxFrames && end > 0; i += 1) {
+  while (end > 0) {
     const from = raw.lastIndexOf('\r', end - 1) + 1
-    if (end > from && stripControls(headChars(raw.slice(from, end), maxBlankChars)).trim() !== '') return raw.slice(from, end)
+    if (end > from && stripControls(raw.slice(from, end)).trim() !== '') return raw.slice(from, end)
     end = from - 1
   }
   return ''
 }
 
+const headOf = (raw: string): string => (raw.length <= longLineChars ? raw : headChars(raw, longLineHead))
 const isLow = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 const safeStart = (text: string, at: number): number => (at > 0 && at < text.length && isLow(text.charCodeAt(at)) ? at + 1 : at)
 const headChars = (text: string, chars: number): string => text.slice(0, isLow(text.charCodeAt(chars)) ? chars - 1 : chars)

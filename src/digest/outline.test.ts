@@ -3,11 +3,12 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { byteLength } from '../core/text.ts'
 import type { LogStream } from './log.ts'
+import { textSection } from './log.ts'
 import { outlineOf } from './outline.ts'
 
 const streamOf = (text: string): LogStream => {
   const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
-  return { name: 'stdout', sections: [{ firstLine: 1, text }], bytes: byteLength(text), lines, droppedBytes: 0 }
+  return { name: 'stdout', sections: [textSection(text)], bytes: byteLength(text), lines, droppedBytes: 0 }
 }
 const outline = (text: string, bytes = 1200): string => outlineOf(streamOf(text), bytes)?.lines.join('\n') ?? 'no outline'
 const rows = (count: number, row: (i: number) => string): string => Array.from({ length: count }, (_, i) => row(i + 1)).join('\n')
@@ -193,10 +194,7 @@ describe('the outline of data', () => {
     const tail = `${rows(50, (i) => `${i + 9000},n,${i}`)}\n`
     const stream: LogStream = {
       name: 'stdout',
-      sections: [
-        { firstLine: 1, text: head },
-        { firstLine: 9002, text: tail },
-      ],
+      sections: [textSection(head), textSection(tail, 9002)],
       bytes: 1_000_000,
       lines: 9051,
       droppedBytes: 900_000,

@@ -4,13 +4,13 @@ import { byteLength, splitLines } from '../core/text.ts'
 import { comparisonLines } from './comparison-lines.ts'
 import { digestLog } from './digest.ts'
 import type { LogStream } from './log.ts'
-import { lineHead } from './log.ts'
+import { lineHead, textSection } from './log.ts'
 import { compare, type Difference, maxMended, maxNewLines, type PastLog } from './past.ts'
 import { shapeSet } from './shape-set.ts'
 
 const stream = (name: LogStream['name'], text: string): LogStream => ({
   name,
-  sections: text === '' ? [] : [{ firstLine: 1, text }],
+  sections: text === '' ? [] : [textSection(text)],
   bytes: byteLength(text),
   lines: splitLines(text).length,
   droppedBytes: 0,

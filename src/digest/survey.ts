@@ -1,7 +1,13 @@
 import type { LineRef, LogStream } from './log.ts'
-import { lineAfter, lineFrom, lineHead } from './log.ts'
+import { lineToJudge } from './log.ts'
 import type { Judgement, Severity } from './severity.ts'
 import { judge, severities, shapeOf } from './severity.ts'
+import type { Suspect } from './suspects.ts'
+import { maxMembers, suspectsIn } from './suspects.ts'
+import type { LineGroup } from './tail-groups.ts'
+import { tailGroups } from './tail-groups.ts'
+
+export type { LineGroup } from './tail-groups.ts'
 
 /** Lines of one shape: the same message apart from numbers, times and hashes. */
 export interface Finding {
@@ -16,49 +22,44 @@ export interface Finding {
   lastNumber: number
 }
 
-/** Neighbouring lines that differ at most in their numbers. */
-export interface LineGroup {
-  readonly first: LineRef
-  readonly last: LineRef
-  readonly count: number
-}
-
 export interface Survey {
   readonly stream: LogStream
   readonly findings: readonly Finding[]
   /** The last groups that are not blank, in order. */
   readonly tail: readonly LineGroup[]
-  /** Lines judged by severity, whether or not a finding was kept for them. */
-  readonly counts: { readonly errors: number; readonly warnings: number }
+  /**
+   * Lines judged by severity, whether or not a finding was kept for them. Of lines that are alike one stands for all; those that were passed
+   * over, in a log that has too many different ones, may be either.
+   */
+  readonly counts: { readonly errors: number; readonly warnings: number; readonly passedOver: number }
 }
 
-// Bounds of what is remembered, however long the log is. The first and the latest shapes of a weight are kept, so that no flood of lesser ones pushes them out: causes
-// stand early, and what ended a run stands late.
-const maxMembers = 12
+// Bounds of what is remembered, however long the log is. The first and the latest shapes of a weight are kept, so that no flood of
+// lesser ones pushes them out: causes stand early, and what ended a run stands late.
 const maxShapes = 150
-const tailGroups = 40
 
-/** Reads a stream once, line by line. Time is linear in its length, memory bounded. */
+/** Passes over a stream once. Only lines with a word of trouble are ever decoded, and of those that are alike only the first few. */
 export function survey(stream: LogStream): Survey {
   const shelves = new Map<number, Shelf>()
-  const tail = tailRing()
   let errors = 0
   let warnings = 0
+  let passedOver = 0
   for (const section of stream.sections) {
-    for (let line = lineFrom(section, 0, section.firstLine); line; line = lineAfter(line)) {
-      if (!tail.add(line)) continue
-      const judgement = judge(lineHead(line))
+    const found = suspectsIn(section)
+    passedOver += found.passedOver
+    for (const suspect of found.suspects) {
+      const judgement = judge(lineToJudge(suspect.members[0] as LineRef))
       const { severity, weight } = judgement
       if (severity === severities.none) continue
-      if (severity === severities.warning) warnings += 1
-      else errors += 1
+      if (severity === severities.warning) warnings += suspect.count
+      else errors += suspect.count
       const shelf = shelves.get(weight) ?? emptyShelf()
       shelves.set(weight, shelf)
-      keep(shelf, stream, judgement, line)
+      keep(shelf, stream, judgement, suspect)
     }
   }
   const findings = [...shelves.values()].flatMap((shelf) => [...shelf.early.values(), ...shelf.late.values()].map((entry) => entry.finding))
-  return { stream, findings, tail: tail.groups(), counts: { errors, warnings } }
+  return { stream, findings, tail: tailGroups(stream), counts: { errors, warnings, passedOver } }
 }
 
 interface Entry {
@@ -73,71 +74,25 @@ interface Shelf {
 
 const emptyShelf = (): Shelf => ({ early: new Map(), late: new Map() })
 
-function keep(shelf: Shelf, stream: LogStream, { severity, weight, message }: Judgement, line: LineRef): void {
+function keep(shelf: Shelf, stream: LogStream, { severity, weight, message }: Judgement, { members, count, lastNumber }: Suspect): void {
   const shape = shapeOf(message)
-  const known = shelf.early.get(shape) ?? shelf.late.get(shape)
-  if (known) {
-    known.finding.count += 1
-    known.finding.lastNumber = line.number
-    if (known.finding.members.length < maxMembers && !known.texts.has(message)) {
-      known.finding.members.push(line)
-      known.texts.add(message)
-    }
-    return
+  const entry = shelf.early.get(shape) ??
+    shelf.late.get(shape) ?? { finding: { stream, severity, weight, members: [], count: 0, lastNumber }, texts: new Set() }
+  const { finding, texts } = entry
+  finding.count += count
+  finding.lastNumber = Math.max(finding.lastNumber, lastNumber)
+  for (const member of members) {
+    if (finding.members.length >= maxMembers) break
+    const text = judge(lineToJudge(member)).message
+    if (texts.has(text)) continue
+    texts.add(text)
+    finding.members.push(member)
   }
-  const entry: Entry = { finding: { stream, severity, weight, members: [line], count: 1, lastNumber: line.number }, texts: new Set([message]) }
+  if (finding.count > count) return
   if (shelf.early.size < maxShapes) {
     shelf.early.set(shape, entry)
     return
   }
   if (shelf.late.size >= maxShapes) shelf.late.delete(shelf.late.keys().next().value as string)
   shelf.late.set(shape, entry)
-}
-
-interface TailRing {
-  /** False for a blank line, which is not kept. */
-  add(line: LineRef): boolean
-  groups(): LineGroup[]
-}
-
-function tailRing(): TailRing {
-  const ring: { first: LineRef; last: LineRef; count: number; hash: number }[] = []
-  return {
-    add(line) {
-      const hash = shapeHash(line)
-      if (hash === 0) return false
-      const previous = ring.at(-1)
-      if (previous && previous.hash === hash && previous.last.number + 1 >= line.number) {
-        previous.last = line
-        previous.count += 1
-        return true
-      }
-      ring.push({ first: line, last: line, count: 1, hash })
-      if (ring.length > 2 * tailGroups) ring.splice(0, tailGroups)
-      return true
-    },
-    groups: () => ring.slice(-tailGroups),
-  }
-}
-
-const hashedChars = 400
-
-/** A number for the line apart from its digits and spaces; 0 for a blank line. Reads characters one by one because it sees every line. */
-function shapeHash(line: LineRef): number {
-  const { text } = line.section
-  const end = Math.min(line.end, line.start + hashedChars)
-  let hash = 17
-  let last = 0
-  let seen = false
-  for (let i = line.start; i < end; i += 1) {
-    let code = text.charCodeAt(i)
-    if (code <= 32) continue
-    seen = true
-    if (code >= 48 && code <= 57) code = 48
-    if (code === 48 && last === 48) continue
-    last = code
-    hash = (Math.imul(hash, 31) + code) | 0
-  }
-  if (!seen && line.end > end) seen = lineHead(line) !== ''
-  return seen ? hash || 1 : 0
 }

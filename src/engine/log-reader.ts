@@ -219,13 +219,74 @@ function partialTail(bytes: Uint8Array): number {
 
 const trimEnd = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length - partialTail(bytes))
 
-function trimStart(bytes: Buffer): Buffer {
-  let skip = 0
-  while (skip < 3 && skip < bytes.length && ((bytes[skip] as number) & 0xc0) === 0x80) skip += 1
-  return bytes.subarray(skip)
+const trimStart = (bytes: Buffer): Buffer => bytes.subarray(continuationsIn(bytes))
+
+/** Bytes at the beginning that go on with a character that began before. */
+function continuationsIn(bytes: Uint8Array): number {
+  let count = 0
+  while (count < 3 && count < bytes.length && ((bytes[count] as number) & 0xc0) === 0x80) count += 1
+  return count
 }
 
-/** A stretch of a log as text, for a digest. */
+/** What of a log is there without a gap, read where it is wanted. */
+export interface LogStretch {
+  /** Offset in the stream of its first byte. */
+  readonly offset: number
+  readonly length: number
+  /** Fills `target` with the bytes from `from` on, counted within the stretch; gives how many there were. */
+  read(target: Uint8Array, from: number): number
+  /** Line feeds in the stream before it. All that is before it may have to be read for that. */
+  linesBefore(): number
+}
+
+/** The stretches of a log in order. Characters that a gap cuts are left out. */
+export function openStretches(pieces: readonly LogPiece[]): LogStretch[] {
+  const found = findStretches(pieces)
+  return found.map(({ from, to }, i): LogStretch => {
+    const offset = i === 0 ? from : from + continuationsIn(readRange(pieces, from, Math.min(to, from + 3), 3))
+    const end = i === found.length - 1 ? to : to - partialTail(readRange(pieces, Math.max(from, to - 3), to, 3))
+    return {
+      offset,
+      length: Math.max(0, end - offset),
+      read: (target, at) => readInto(pieces, target.subarray(0, Math.max(0, end - offset - at)), offset + at),
+      linesBefore: () => lineFeedsBefore(pieces, from),
+    }
+  })
+}
+
+/** Reads from `from` on until the target is full or something is not there. */
+function readInto(pieces: readonly LogPiece[], target: Uint8Array, from: number): number {
+  let done = 0
+  for (const piece of pieces) {
+    if (done === target.length) break
+    const at = from + done - piece.offset
+    if (at < 0 || at >= piece.length) continue
+    done += readPart(piece, target.subarray(done, done + piece.length - at), at)
+  }
+  return done
+}
+
+function readPart(piece: LogPiece, target: Uint8Array, at: number): number {
+  let descriptor: number
+  try {
+    descriptor = openSync(piece.path, 'r')
+  } catch {
+    return 0
+  }
+  try {
+    let done = 0
+    while (done < target.length) {
+      const read = readSync(descriptor, target, done, target.length - done, piece.position + at + done)
+      if (read === 0) break
+      done += read
+    }
+    return done
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** A stretch of a log as text. */
 export interface TextSection {
   readonly firstLine: number
   readonly text: string

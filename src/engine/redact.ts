@@ -20,6 +20,8 @@ export interface Masker {
   find(text: string): readonly Span[]
   /** The offset from which the end of `text` may be the beginning of a secret; the length of the text where it cannot be. */
   openFrom(text: string): number
+  /** How many bytes a known value of several lines has at most: text that is masked in parts must overlap by so much. */
+  readonly reach: number
 }
 
 export interface MaskerOptions {
@@ -61,6 +63,7 @@ export function createMasker(options: MaskerOptions): Masker {
   const openFrom = (text: string): number =>
     wordStartOf(text, Math.min(patterns.length > 0 ? lineStartOf(text) : text.length, openShape(text), openValue(values, text)))
   return {
+    reach: Math.max(0, ...values.filter((value) => value.includes('\n')).map((value) => Buffer.byteLength(value))),
     find,
     mask: (text) => maskAll(text, find),
     openFrom(text) {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { lineAfter, lineFrom, lineHead } from '../../src/digest/log.ts'
+import { lineAfter, lineFrom, lineHead, textSection } from '../../src/digest/log.ts'
 import type { LogLine, Recognised, Recogniser } from '../../src/digest/recognisers/recogniser.ts'
 import { unwrap } from '../../src/digest/wrapper.ts'
 
@@ -16,7 +16,7 @@ export const sample = (name: string): string => readFileSync(new URL(`${name}.tx
 /** The lines of a log as recognisers get them. */
 export function linesOf(text: string, stream: LogLine['stream'] = 'stdout'): LogLine[] {
   const lines: LogLine[] = []
-  const section = { firstLine: 1, text }
+  const section = textSection(text)
   for (let ref = lineFrom(section, 0, 1); ref; ref = lineAfter(ref)) lines.push({ stream, number: ref.number, text: unwrap(lineHead(ref)), ref })
   return lines
 }

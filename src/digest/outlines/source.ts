@@ -1,5 +1,6 @@
 import type { LineRef, LogStream } from '../log.ts'
 import { lineAfter, lineFrom, lineHead } from '../log.ts'
+import { lineFeedAfter, sectionText } from '../log-text.ts'
 
 /** What one kind of text has to say about itself. */
 export interface Found {
@@ -28,7 +29,7 @@ export interface Source {
   readonly unread: number
   /** The last lines that are not blank, at most `count`, in order. */
   last(count: number): SourceLine[]
-  /** All of the text; undefined where some is missing or it is longer than `maxWholeChars`. */
+  /** All of the text; undefined where some is missing or it is longer than `maxWholeBytes`. */
   whole(): string | undefined
   /** The beginning of the text, long lines and all. */
   head(chars: number): string
@@ -36,8 +37,8 @@ export interface Source {
 
 const probeLines = 60
 const maxLines = 50_000
-const maxWholeChars = 16 * 1024 * 1024
-const maxTailChars = 64 * 1024
+const maxWholeBytes = 16 * 1024 * 1024
+const maxTailBytes = 64 * 1024
 
 /** Undefined where the beginning, which says what a text is, is not at hand. */
 export function sourceOf(stream: LogStream): Source | undefined {
@@ -62,8 +63,8 @@ export function sourceOf(stream: LogStream): Source | undefined {
       return Math.max(0, stream.lines - read)
     },
     last(count) {
-      const start = Math.max(0, last.text.length - maxTailChars)
-      const from = start === 0 ? 0 : last.text.indexOf('\n', start) + 1
+      const start = Math.max(0, last.source.length - maxTailBytes)
+      const from = start === 0 ? 0 : lineFeedAfter(last, start) + 1
       const found: SourceLine[] = []
       for (let ref = lineFrom(last, from, 1); ref; ref = lineAfter(ref)) found.push(toLine(ref))
       const end = found.length
@@ -75,8 +76,8 @@ export function sourceOf(stream: LogStream): Source | undefined {
         .filter(({ text }) => text.trim() !== '')
         .slice(-count)
     },
-    whole: () => (complete && first.text.length <= maxWholeChars ? first.text : undefined),
-    head: (chars) => first.text.slice(0, chars),
+    whole: () => (complete && first.source.length <= maxWholeBytes ? sectionText(first, first.source.length) : undefined),
+    head: (chars) => sectionText(first, chars * 4).slice(0, chars),
   }
 }
 

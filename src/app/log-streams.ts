@@ -1,0 +1,65 @@
+import { streamNames } from '../core/command.ts'
+import { logTotals, type RunRecord, type StreamTotals } from '../core/run.ts'
+import { splitLines } from '../core/text.ts'
+import { sourceOf } from '../digest/byte-source.ts'
+import type { LogSection, LogStream } from '../digest/log.ts'
+import { lineFeedsOf } from '../digest/suspects.ts'
+import { findPieces, type LogPiece, type LogStretch, openStretches } from '../engine/log-reader.ts'
+import type { Masker } from '../engine/redact.ts'
+import type { ActiveRun, EndedRun } from './context.ts'
+import type { RunFolder } from './run-folder.ts'
+import { textOf } from './screen-text.ts'
+
+/** What the process that holds a run, or held it a moment ago, knows besides its record. */
+export type Held = Pick<ActiveRun, 'masker'> & Pick<EndedRun, 'unsaved'>
+
+/** The streams of a run as digests read them: every byte that is kept, where it is wanted. */
+export function logStreams(folder: RunFolder, record: RunRecord, { masker, unsaved }: Held): LogStream[] {
+  if (record.pty) return [terminalStream(folder, record, masker)]
+  return streamNames.map((name): LogStream => {
+    const totals = record[name]
+    const known = logTotals(record, name)
+    const sections = known?.bytes === 0 ? [] : [...sectionsOf(findPieces(folder[name], known), masker, known), ...endOf(totals, masker, unsaved?.[name])]
+    return { name, sections, bytes: totals.bytes, lines: totals.lines, droppedBytes: totals.droppedBytes }
+  })
+}
+
+/** All that is printed on a pseudo-terminal is one stream. */
+function terminalStream(folder: RunFolder, record: RunRecord, masker: Masker): LogStream {
+  const { bytes, droppedBytes } = record.stdout
+  const { pieces, lines } = textOf(folder, record, 'stdout')
+  return { name: 'stdout', onTerminal: true, sections: sectionsOf(pieces, masker), bytes, lines, droppedBytes }
+}
+
+/** What is no longer than this is read at once. */
+const smallBytes = 256 * 1024
+
+function sectionsOf(pieces: readonly LogPiece[], mask: Masker, totals?: StreamTotals): LogSection[] {
+  const sections: LogSection[] = []
+  for (const stretch of openStretches(pieces)) {
+    const before = sections.at(-1)
+    const { gap } = totals ?? {}
+    sections.push({
+      source: stretch.length <= smallBytes ? sourceOf(readAll(stretch)) : stretch,
+      mask,
+      // Where there is one gap its lines are known, and those before it are counted when they are looked through.
+      get firstLine() {
+        if (!before) return stretch.offset === 0 ? 1 : stretch.linesBefore() + 1
+        return gap && sections.length === 2 ? lineFeedsOf(before) + gap.lines + 1 : stretch.linesBefore() + 1
+      },
+    })
+  }
+  return sections
+}
+
+function readAll(stretch: LogStretch): Uint8Array {
+  const bytes = Buffer.allocUnsafe(stretch.length)
+  return bytes.subarray(0, stretch.read(bytes, 0))
+}
+
+/** The end of a stream that is not in its log, where what is missing reaches to that end. */
+function endOf({ bytes, lines, gap }: StreamTotals, mask: Masker, recent: Uint8Array | undefined): LogSection[] {
+  if (!recent || !gap || gap.offset + gap.bytes < bytes) return []
+  const kept = recent.subarray(Math.max(0, recent.length - gap.bytes))
+  return [{ firstLine: lines - splitLines(Buffer.from(kept).toString('utf8')).length + 1, source: sourceOf(kept), mask }]
+}
