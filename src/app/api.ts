@@ -217,6 +217,24 @@ export interface StreamResult {
   readonly path: string
 }
 
+/** What an output says that one of an earlier run did not, each line counted once with all that are like it. */
+export interface RunDifference {
+  /** The earlier run. */
+  readonly run: string
+  /** Lines that are new. */
+  readonly added: number
+  /** Lines that are gone. */
+  readonly gone: number
+  /** Of these, lines of a failed run that looked like errors. */
+  readonly mended: number
+}
+
+/** With the last runs of the same command that passed and that failed; null where there is none, or nothing to learn from it. */
+export interface RunComparison {
+  readonly passing: RunDifference | null
+  readonly failing: RunDifference | null
+}
+
 /** The answer of exec, wait, show and stop; the same object on every surface. */
 export interface RunResult {
   readonly id: string
@@ -226,6 +244,8 @@ export interface RunResult {
   readonly stdout: StreamResult
   readonly stderr: StreamResult
   readonly digest: string
+  /** With earlier runs of the same command; null where there was nothing to compare. */
+  readonly comparison: RunComparison | null
   readonly leftovers: readonly Leftover[]
   /** null where it is not known: while it runs, and without a supervisor. */
   readonly usage: Usage | null

@@ -69,6 +69,8 @@ export interface Program {
   readonly runtime: string | null
   /** As shown and stored, at most 4,096 bytes, not masked yet. */
   readonly display: string
+  /** The same, all of it. */
+  readonly whole: string
 }
 
 const maxDisplayBytes = 4096
@@ -84,6 +86,7 @@ export function resolveProgram(input: Pick<ExecInput, 'argv' | 'script' | 'runti
     return {
       runtime: name,
       display: headBytes(script, maxDisplayBytes),
+      whole: script,
       prepare(folder) {
         const file = join(folder, runtime.file)
         writeFileSync(file, script, { mode: 0o600 })
@@ -96,7 +99,8 @@ export function resolveProgram(input: Pick<ExecInput, 'argv' | 'script' | 'runti
     if (typeof argument !== 'string' || argument.includes('\0'))
       throw failure('invalid', { field: `argument ${i}`, value: argument, accepted: 'text without NUL' })
   })
-  return { runtime: null, display: headBytes(displayArgv(argv), maxDisplayBytes), prepare: () => argv as [string, ...string[]] }
+  const whole = displayArgv(argv)
+  return { runtime: null, display: headBytes(whole, maxDisplayBytes), whole, prepare: () => argv as [string, ...string[]] }
 }
 
 /** The working directory as an absolute path with all links followed, inside the root. */

@@ -8,6 +8,7 @@ import { pause, systemClock } from '../engine/clock.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { ExecCall, ExecInput } from './api.ts'
 import { resolveProgram } from './command.ts'
+import { commandKey } from './command-key.ts'
 import type { ActiveRun, AppContext, Place } from './context.ts'
 import { composeEnvironment } from './environment.ts'
 import { holdPlain } from './hold-plain.ts'
@@ -234,10 +235,11 @@ function firstRecord(
   holder: Holder,
 ): RunRecord {
   const branch = context.branchOf(cwd)
+  const command = masker.mask(program.display)
   return {
     id,
     state: 'running',
-    command: masker.mask(program.display),
+    command,
     runtime: program.runtime,
     purpose: purpose === undefined || purpose === '' ? null : headBytes(masker.mask(purpose), maxPurposeBytes),
     cwd: masker.mask(cwd),
@@ -257,6 +259,7 @@ function firstRecord(
     limits: { timeoutMs: plan.limits.timeoutMs, idleTimeoutMs: plan.limits.idleTimeoutMs },
     ...(pty ? { pty } : {}),
     ...(workspace ? { workspace: workspace.record.id } : {}),
+    commandKey: commandKey({ program, command, cwd, top: workspace?.record.path ?? context.root }),
   }
 }
 

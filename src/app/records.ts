@@ -1,8 +1,8 @@
 import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure, messageOf, toHoldfastError } from '../core/errors.ts'
-import type { ProcessIdentity, RunRecord } from '../core/run.ts'
-import type { Note, RunFilter } from '../core/store.ts'
+import { type ProcessIdentity, type RunRecord, verdictOf } from '../core/run.ts'
+import type { Note, PreviousRuns, RunFilter } from '../core/store.ts'
 import { checkRoom, makeSpare } from './home.ts'
 import { everyNote } from './journal.ts'
 import { writeNote } from './note-files.ts'
@@ -41,6 +41,8 @@ export interface Records {
   isPinned(begun: RunRecord): boolean
   setPinned(record: RunRecord, pinned: boolean): Promise<{ record: RunRecord; warnings: readonly string[] }>
   list(filter: RunFilter): Promise<readonly RunRecord[]>
+  /** The last runs of the same command before this one, as far as the index knows them; nothing is waited for, and nothing is wrong without. */
+  previous(record: RunRecord): Promise<PreviousRuns>
   candidates(tokens: readonly string[], filter: RunFilter): Promise<readonly RunRecord[]>
   index(id: string, tokens: string, whole: boolean): Promise<void>
   listUnindexed(limit: number): Promise<readonly string[]>
@@ -186,6 +188,18 @@ export function openRecords(options: RecordsOptions): Records {
     return matches[0] === undefined ? undefined : find(matches[0])
   }
 
+  async function previous({ id, commandKey, startedAt }: RunRecord): Promise<PreviousRuns> {
+    const none: PreviousRuns = { passed: null, failed: null, latest: null }
+    if (commandKey === undefined) return none
+    let found = await index.glance((store) => store.previous(commandKey, id))
+    if (!found) return none
+    for (const record of index.untold()) {
+      const verdict = record.commandKey === commandKey && record.id !== id && record.startedAt <= startedAt ? verdictOf(record) : null
+      if (verdict !== null) found = { ...found, [verdict]: record.id, latest: verdict }
+    }
+    return found
+  }
+
   return {
     begin,
     replace: (record) => end(record, false),
@@ -210,6 +224,7 @@ export function openRecords(options: RecordsOptions): Records {
       await index.write((store) => store.setPinned(record.id, pinned))
       return { record: changed, warnings }
     },
+    previous,
     list: (filter) => index.read((store) => store.list(filter)),
     candidates: (tokens, filter) => index.read((store) => store.candidates(tokens, filter)),
     index: (id, tokens, whole) => index.write((store) => store.index(id, tokens, whole)),

@@ -3,9 +3,11 @@ import { logTotals, type RunRecord, type StreamTotals } from '../core/run.ts'
 import { splitLines } from '../core/text.ts'
 import { digestRun } from '../digest/digest.ts'
 import type { LogStream } from '../digest/log.ts'
+import { compare, type PastLog } from '../digest/past.ts'
 import { readSections, sectionsOf, type TextSection } from '../engine/log-reader.ts'
 import type { RunResult, StreamResult } from './api.ts'
 import type { ActiveRun, AppContext, EndedRun } from './context.ts'
+import { findPrevious, toComparison } from './previous.ts'
 import type { RunFolder } from './run-folder.ts'
 import { prepareText, textOf } from './screen-text.ts'
 
@@ -28,11 +30,19 @@ export async function toResult(
   held?: Held,
 ): Promise<RunResult> {
   await prepareText(context.records.folder(record.id), record)
-  return toResultNow(context, record, budget, warnings, held)
+  const past = await findPrevious(context, record, (folder, earlier) => digestStreams(folder, earlier, { masker: context.masking.forRun(folder) }))
+  return toResultNow(context, record, budget, warnings, held, past)
 }
 
 /** The same at once: the text on a pseudo-terminal is as it was last asked for. */
-export function toResultNow(context: AppContext, record: RunRecord, budget: number | undefined, warnings: readonly string[] = [], held?: Held): RunResult {
+export function toResultNow(
+  context: AppContext,
+  record: RunRecord,
+  budget: number | undefined,
+  warnings: readonly string[] = [],
+  held?: Held,
+  past: readonly PastLog[] = [],
+): RunResult {
   const folder = context.records.folder(record.id)
   const note = record.pty ? textOf(folder, record, 'stdout').note : null
   const known = held ?? { masker: context.masking.forRun(folder) }
@@ -40,6 +50,7 @@ export function toResultNow(context: AppContext, record: RunRecord, budget: numb
   const leftovers = record.leftovers.map(({ pid, name }) => ({ pid, name: known.masker.mask(name) }))
   const shown = { ...record, leftovers, warnings: [...record.warnings, ...warnings, ...(note === null ? [] : [note])] }
   const streams = digestStreams(folder, shown, known)
+  const comparison = past.length === 0 ? undefined : compare(streams, past)
   return {
     id: record.id,
     state: record.state,
@@ -47,7 +58,8 @@ export function toResultNow(context: AppContext, record: RunRecord, budget: numb
     durationMs: record.durationMs,
     stdout: toStream(folder, 'stdout', record.stdout),
     stderr: toStream(folder, 'stderr', record.stderr),
-    digest: digestRun({ ...shown, limits: record.limits ?? null }, streams, { budget: roomFor(context, budget) }),
+    digest: digestRun({ ...shown, limits: record.limits ?? null }, streams, { budget: roomFor(context, budget), comparison }),
+    comparison: comparison ? toComparison(comparison) : null,
     leftovers,
     usage: record.usage ?? null,
     command: record.command,

@@ -21,6 +21,10 @@ export interface RunIndex {
   /** Has something brought in from the files as soon as the index can be told again. */
   owe(line: string): Promise<void>
   read<T>(action: (store: Store) => Promise<T>): Promise<T>
+  /** What the index knows at this moment, without being told anything first; undefined where it cannot be used, or is in use for too long. */
+  glance<T>(action: (store: Store) => Promise<T>): Promise<T | undefined>
+  /** What it is still to be told by this process, in the order in which that was first heard of. */
+  untold(): readonly RunRecord[]
   /** After all that was told. */
   write<T>(action: (store: Store) => Promise<T>): Promise<T>
   /** What keeps the index from being told at this moment, in words. Waits for it only where that is not known. */
@@ -71,8 +75,18 @@ const behindMs = 25
 const readyMs = 5
 /** Written together; then others have their turn. */
 const togetherRuns = 16
+/** How long a glance at the index may take. */
+const glanceMs = 250
 /** How many of the newest runs are read from their files when there is no store. */
 const maxFallbackRuns = 2_000
+
+async function inTime<T>(glance: Promise<T | undefined>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, glanceMs, undefined)
+  })
+  return Promise.race([glance, late]).finally(() => clearTimeout(timer))
+}
 
 export function openRunIndex(options: RunIndexOptions): RunIndex {
   const { home, now, folder } = options
@@ -302,6 +316,14 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
         return action(target)
       })
     },
+    async glance(action) {
+      if (now() < brokenUntil || !existsSync(home.path)) return undefined
+      real ??= open()
+      const known = real.then(({ store }) => action(store))
+      // Whoever needs the store next finds out what is wrong with it, and waits for who holds it.
+      return inTime(known.catch(() => undefined))
+    },
+    untold: () => [...behind.values()],
     async write(action) {
       await flush()
       return use(action)

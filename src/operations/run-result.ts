@@ -30,6 +30,13 @@ const stream = strictObject({
   path: pipe(string(), said('The log on disk.')),
 })
 
+const difference = strictObject({
+  run: pipe(string(), said('The earlier run.')),
+  added: pipe(number(), description('Lines that are new apart from times, hashes and the like, each counted once with all that are like it.')),
+  gone: pipe(number(), description('Lines of the earlier run that are gone.')),
+  mended: pipe(number(), description('Of these, lines of a failed run that looked like errors.')),
+})
+
 export const errorSchema = strictObject({
   code: pipe(picklist(errorCodes), description('What programs act on.')),
   message: string(),
@@ -47,6 +54,10 @@ export const runResultSchema = strictObject({
   stdout: stream,
   stderr: stream,
   digest: pipe(string(), said('The block of text that a model reads.')),
+  comparison: pipe(
+    nullable(strictObject({ passing: nullable(difference), failing: nullable(difference) })),
+    description('With the last runs of the same command that passed and that failed; null where there was nothing to compare.'),
+  ),
   leftovers: pipe(array(strictObject({ pid: number(), name: string() })), description('Processes that outlived a normal end.')),
   usage: pipe(
     nullable(

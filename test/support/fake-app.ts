@@ -13,6 +13,7 @@ export function runResult(part: Partial<RunResult> = {}): RunResult {
     stdout: stream,
     stderr: { ...stream, path: '/logs/stderr.log' },
     digest: 'exit 0; 12 ms; run r1',
+    comparison: null,
     leftovers: [],
     usage: null,
     command: 'true',
