@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { failuresOf, linesOf, recogniseWith, sample } from '../../../test/support/recognised.ts'
+import { docker } from './docker.ts'
+
+describe('the recogniser for docker', () => {
+  it.each<[string, string, object, string[]]>([
+    [
+      'docker-legacy',
+      'as documented',
+      {
+        failed: 1,
+      },
+      ['11 Step 3/3 : RUN ./configure --with-store=disk @ - | configure: error: /var/lib/store is not writable'],
+    ],
+    [
+      'docker-missing-file',
+      'as documented',
+      {
+        failed: 1,
+      },
+      ['6 [2/3] COPY settings.yaml /etc/app/ @ Dockerfile:2 | 2 | >>> COPY settings.yaml /etc/app/'],
+    ],
+    [
+      'docker-no-daemon',
+      'Docker CLI 28.2',
+      {
+        failed: 2,
+      },
+      [
+        '5 unable to prepare context: unable to evaluate symlinks in Dockerfile path: lstat /work/app/Dockerfile: no such file or directory @ - | -',
+        '6 Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running? @ - | -',
+      ],
+    ],
+    ['docker-passed', 'as documented', {}, []],
+    [
+      'docker-run-step',
+      'as documented',
+      {
+        failed: 1,
+        warnings: 1,
+      },
+      ['32 [build 4/5] RUN ./configure --with-store=disk @ Dockerfile:4 | 0.345 configure: error: /var/lib/store is not writable'],
+    ],
+    [
+      'docker-syntax',
+      'as documented',
+      {
+        failed: 1,
+      },
+      ['11 dockerfile parse error on line 3: unknown instruction: RUNN (did you mean RUN?) @ Dockerfile:3 | 3 | >>> RUNN ./configure'],
+    ],
+  ])('counts and places what %s holds (%s)', (name, _by, counts, failures) => {
+    const recognised = recogniseWith(docker, sample(name))
+    expect(recognised?.counts).toEqual(counts)
+    expect(failuresOf(recognised)).toEqual(failures)
+  })
+
+  it('explains a step by what it printed and by its line of the Dockerfile', () => {
+    const recognised = recogniseWith(docker, sample('docker-run-step'))
+    expect(recognised?.failures[0]?.details.map(({ text }) => text.trim())).toEqual([
+      '0.345 configure: error: /var/lib/store is not writable',
+      '4 | >>> RUN ./configure --with-store=disk',
+      '0.201 checking for a store... disk',
+      '0.344 checking for write access to /var/lib/store... no',
+    ])
+    expect(recognised?.warnings).toHaveLength(1)
+    expect(recognised?.totals.map(({ number }) => number)).toEqual([50])
+  })
+
+  it('finds the step in the end of a log alone', () => {
+    expect(failuresOf(recogniseWith(docker, linesOf(sample('docker-run-step')).slice(32)))).toEqual([
+      '34 [build 4/5] RUN ./configure --with-store=disk @ Dockerfile:4 | 0.345 configure: error: /var/lib/store is not writable',
+    ])
+  })
+})
