@@ -1,5 +1,5 @@
 import type { LineRef, LogStream } from './log.ts'
-import { lineAfter, lineFrom, lineHead } from './log.ts'
+import { lineAfter, lineFrom, lineHead, lineToJudge } from './log.ts'
 import { lineShape } from './noise.ts'
 import { judge, severities } from './severity.ts'
 import type { ShapeSet } from './shape-set.ts'
@@ -87,7 +87,7 @@ const sideOf = (past: PastLog, before: ShapeSet): Side => ({ past, before, added
 function shapesOf({ streams, moved }: PastLog): ShapeSet | undefined {
   const set = shapeSet()
   for (const { line } of linesOf(streams)) {
-    const shape = shapeWithin(lineHead(line), moved?.from)
+    const shape = shapeWithin(lineToJudge(line), moved?.from)
     if (shape !== 0 && !set.add(shape)) return undefined
   }
   return set
@@ -97,7 +97,7 @@ function shapesOf({ streams, moved }: PastLog): ShapeSet | undefined {
 function readNow(streams: readonly LogStream[], place: string | undefined, sides: readonly Side[]): ShapeSet | undefined {
   const now = shapeSet()
   for (const placed of linesOf(streams)) {
-    const shape = shapeWithin(lineHead(placed.line), place)
+    const shape = shapeWithin(lineToJudge(placed.line), place)
     if (shape === 0 || now.has(shape)) continue
     if (!now.add(shape)) return undefined
     for (const side of sides) if (!side.before.has(shape)) addNew(side, placed)
@@ -118,7 +118,7 @@ function differenceOf({ past, before, added, first, last }: Side, now: ShapeSet)
   return {
     past,
     isNew(line) {
-      const shape = shapeWithin(lineHead(line), moved?.to)
+      const shape = shapeWithin(lineToJudge(line), moved?.to)
       return shape !== 0 && !before.has(shape)
     },
     added,
@@ -134,13 +134,13 @@ function mendedOf({ streams, moved }: PastLog, now: ShapeSet): Pick<Difference, 
   const mended: string[] = []
   let mendedCount = 0
   for (const { line } of linesOf(streams)) {
-    const text = lineHead(line)
+    const text = lineToJudge(line)
     const shape = shapeWithin(text, moved?.from)
     if (shape === 0 || now.has(shape) || seen.has(shape)) continue
     seen.add(shape)
     if (judge(text).severity >= severities.failure) {
       mendedCount += 1
-      if (mended.length < maxMended) mended.push(text.trim().slice(0, maxMendedChars))
+      if (mended.length < maxMended) mended.push(lineHead(line).trim().slice(0, maxMendedChars))
     }
     if (seen.size >= maxJudged) break
   }
