@@ -27,7 +27,7 @@ export interface DigestOptions {
 export function digestLog(streams: readonly LogStream[], options: DigestOptions): string {
   const lines = comparisonLines(options.comparison, options)
   const used = lines.reduce((sum, line) => sum + byteLength(line) + 1, 0)
-  return [...lines, digestBody(streams, { ...options, budget: options.budget - used, spare: 0 }).text].join('\n')
+  return [...lines, digestBody(streams, { ...options, budget: options.budget - used, spare: 0, brief: briefBytes }).text].join('\n')
 }
 
 /** What the head of a run's digest says. Its texts may come from anybody. */
@@ -53,7 +53,8 @@ export function digestRun(run: RunFacts, streams: readonly LogStream[], options:
   if (run.state === 'failed' && streams.every((stream) => stream.bytes === 0)) return headBytes(lines.join('\n'), budget)
   const room = budget - used - 1
   if (room < minBodyBytes) return headBytes(lines.join('\n'), budget)
-  const body = digestBody(streams, { budget: room, failed, comparison, spare: room > 3 * maxHintBytes ? maxHintBytes : 0 })
+  const brief = Math.max(leastBriefBytes, briefBytes - used - maxHintBytes)
+  const body = digestBody(streams, { budget: room, failed, comparison, spare: room > 3 * maxHintBytes ? maxHintBytes : 0, brief })
   lines.push(body.text)
   if (body.more) {
     const { stream, from, to } = body.more
@@ -63,6 +64,10 @@ export function digestRun(run: RunFacts, streams: readonly LogStream[], options:
   return headBytes(lines.join('\n'), budget)
 }
 
+/** What passed is told in so many bytes, head and all, whatever the budget is. */
+const briefBytes = 400
+/** Room for a total, a warning and a last line, however long the head is. */
+const leastBriefBytes = 200
 /** Room for "no output", or for one total. */
 const minBodyBytes = 10
 const maxHintBytes = 96

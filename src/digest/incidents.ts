@@ -1,7 +1,9 @@
+import { commonness, usesOf } from './commonness.ts'
 import { endOf, excerpt, prefaceOf, troubleAfter } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineAfter, lineHead } from './log.ts'
-import { judge, severities } from './severity.ts'
+import type { Failure } from './recognisers/recogniser.ts'
+import { isConclusive, judge, severities } from './severity.ts'
 import { isStackFrame } from './stack.ts'
 import type { Finding, Survey } from './survey.ts'
 import { isGivenUp, isResolution, verdictOf } from './verdict.ts'
@@ -11,6 +13,8 @@ export interface Sighting {
   readonly line: LineRef
   readonly finding: Finding
   readonly weight: number
+  /** What a recogniser knows of it. */
+  readonly failure?: Failure | undefined
 }
 
 /** Lines of trouble that stand together: a diagnosis with its notes, a stack trace with its causes, a test with its message. */
@@ -27,6 +31,14 @@ export interface Incident {
   readonly end: LineRef
 }
 
+/** What is known of a log besides its words. */
+export interface Knowledge {
+  /** What the tools that are known reported as failed. */
+  readonly failures?: readonly Failure[] | undefined
+  /** True for a line whose like stands in an output of the same command that passed. */
+  readonly isOld?: ((line: LineRef) => boolean) | undefined
+}
+
 /** So many findings are looked at in their places, the heaviest first. */
 const maxFindings = 96
 /** So many incidents are judged by what follows them, the heaviest first. */
@@ -35,10 +47,12 @@ const maxJudged = 48
 const maxGap = 3
 
 /** The incidents of an output, the likeliest cause first. */
-export function incidentsOf(surveys: readonly Survey[], isOld: (line: LineRef, stream: LogStream) => boolean = () => false): Incident[] {
+export function incidentsOf(surveys: readonly Survey[], { failures = [], isOld = () => false }: Knowledge = {}): Incident[] {
   const found = surveys.flatMap((survey) => {
     const anchors = anchorsOf(survey)
-    return clusters(survey.stream, heaviest(survey, isOld)).map((incident) => weighed(incident, placeBonus(incident, anchors)))
+    return clusters(survey.stream, withClaims(survey, heaviest(survey, isOld), failures, isOld)).map((incident) =>
+      weighed(incident, placeBonus(incident, anchors)),
+    )
   })
   const ordered = found.sort(byWeight)
   const judged = ordered.map((incident, i) => (i < maxJudged ? weighed(incident, aftermath(incident)) : incident)).sort(byWeight)
@@ -59,75 +73,52 @@ function withLastGrave(ordered: readonly Incident[]): Incident[] {
   return last > 1 ? [...ordered.slice(0, 1), ordered[last] as Incident, ...ordered.slice(1, last), ...ordered.slice(last + 1)] : [...ordered]
 }
 
+type IsOld = (line: LineRef) => boolean
+
 const firstOf = (finding: Finding): LineRef => finding.members[0] as LineRef
 
-function heaviest({ stream, findings }: Survey, isOld: (line: LineRef, stream: LogStream) => boolean): Sighting[] {
+function heaviest({ stream, findings }: Survey, isOld: IsOld): Sighting[] {
   const candidates = findings.filter((finding) => finding.severity >= severities.trouble && !isStackFrame(lineHead(firstOf(finding))))
   const uses = usesOf(candidates)
   return candidates
     .map((finding) => ({ finding, weight: finding.weight - commonness(finding, uses, stream) }))
     .sort((a, b) => b.weight - a.weight || firstOf(a.finding).number - firstOf(b.finding).number)
     .slice(0, maxFindings)
-    .flatMap(({ finding, weight }) => finding.members.map((line) => ({ line, finding, weight: weight - (isOld(line, stream) ? oldPenalty : 0) })))
+    .flatMap(({ finding, weight }) => finding.members.map((line) => ({ line, finding, weight: weight - (isOld(line) ? oldPenalty : 0) })))
     .sort((a, b) => a.line.number - b.line.number)
 }
 
+/** A failure that a tool's own format tells is surer than one that its words tell; what only follows from others stays that. */
+const claimBonus = 12
+const claimWeight = severities.failure * 10
+
+function withClaims({ stream, findings }: Survey, sightings: readonly Sighting[], failures: readonly Failure[], isOld: IsOld): Sighting[] {
+  const own = failures.filter(({ line }) => line.stream === stream.name)
+  if (own.length === 0) return [...sightings]
+  const known = new Map(sightings.map((sighting) => [sighting.line.number, sighting]))
+  for (const failure of own) {
+    const line = failure.line.ref
+    const found = known.get(line.number)
+    const { severity } = judge(lineHead(line))
+    if (severity === severities.summary && !found) continue
+    const finding = found?.finding ?? findings.find(({ members }) => members.some(({ number }) => number === line.number)) ?? lone(stream, line)
+    const weight = found ? found.weight : Math.max(claimWeight, finding.weight) - (isOld(line) ? oldPenalty : 0)
+    known.set(line.number, { line, finding, weight: weight + claimBonus, failure })
+  }
+  return [...known.values()].sort((a, b) => a.line.number - b.line.number)
+}
+
+const lone = (stream: LogStream, line: LineRef): Finding => ({
+  stream,
+  severity: severities.failure,
+  weight: claimWeight,
+  members: [line],
+  count: 1,
+  lastNumber: line.number,
+})
+
 /** What a passing run printed, too, is hardly why this one failed. */
 const oldPenalty = 25
-
-interface Use {
-  count: number
-  first: number
-  last: number
-}
-
-const usedChars = 240
-const maxWords = 24
-const wordsOf = (finding: Finding): string[] =>
-  [
-    ...new Set(
-      judge(lineHead(firstOf(finding)))
-        .message.slice(0, usedChars)
-        .toLowerCase()
-        .match(/\p{L}{3,}/gu) ?? [],
-    ),
-  ].slice(0, maxWords)
-
-/** How often, and from where to where, each word stands in what was found. */
-function usesOf(findings: readonly Finding[]): Map<string, Use> {
-  const uses = new Map<string, Use>()
-  for (const finding of findings) {
-    for (const word of wordsOf(finding)) {
-      const use = uses.get(word) ?? { count: 0, first: firstOf(finding).number, last: 0 }
-      use.count += finding.count
-      use.first = Math.min(use.first, firstOf(finding).number)
-      use.last = Math.max(use.last, finding.lastNumber)
-      uses.set(word, use)
-    }
-  }
-  return uses
-}
-
-/**
- * What is said again and again all over a log, be it with other names, is how things are there; what stands in one place may
- * well be repeated by a failure. A line is as common as the rarer half of its words allows.
- */
-function commonness(finding: Finding, uses: ReadonlyMap<string, Use>, stream: LogStream): number {
-  const own = spread(finding.count, firstOf(finding).number, finding.lastNumber, stream)
-  const words = wordsOf(finding)
-    .map((word) => uses.get(word) as Use)
-    .map(({ count, first, last }) => spread(count, first, last, stream))
-    .sort((a, b) => a - b)
-  return Math.min(maxCommonness, Math.max(own * 1.5, words[Math.floor(words.length * 0.4)] ?? 0))
-}
-
-const maxCommonness = 20
-
-function spread(count: number, first: number, last: number, stream: LogStream): number {
-  if (count < 4) return 0
-  const share = (last - first) / Math.max(60, stream.lines)
-  return 2 * Math.log2(count) * Math.min(1, share * 2)
-}
 
 /** Lines by which a tool ends its work in failure; what caused that stands shortly before. */
 function anchorsOf({ findings }: Survey): number[] {
@@ -163,8 +154,8 @@ function clusters(stream: LogStream, sightings: readonly Sighting[]): Incident[]
 }
 
 // A verdict on a test begins an incident of its own, unless it goes on from the line before it.
-const begins = ({ line }: Sighting, open: readonly Sighting[]): boolean =>
-  (open.at(-1) as Sighting).line.number < line.number - 1 && verdictOf(lineHead(line)) === 'failed'
+const begins = ({ line, failure }: Sighting, open: readonly Sighting[]): boolean =>
+  (open.at(-1) as Sighting).line.number < line.number - 1 && (failure !== undefined || verdictOf(lineHead(line)) === 'failed')
 
 function incidentOf(stream: LogStream, sightings: Sighting[], end: LineRef): Incident {
   const strongest = sightings.reduce((best, sighting) => (sighting.weight > best.weight ? sighting : best))
@@ -181,6 +172,7 @@ const maxAftermath = 160
 function aftermath(incident: Incident): number {
   const { sightings, strongest } = incident
   const own = lineHead(strongest.line)
+  if (isConclusive(own)) return 0
   if (isGivenUp(own)) return 4
   let bonus = isResolution(own) ? -12 : 0
   if (sightings.some(({ line }) => verdictOf(lineHead(line)) === 'failed')) return bonus
@@ -198,10 +190,11 @@ function aftermath(incident: Incident): number {
 }
 
 /** Its lines in the order in which they deserve room. */
-export function linesOf({ strongest, head, end }: Incident): LineRef[] {
+export function linesOf({ strongest, head, end, sightings }: Incident): LineRef[] {
   const all = excerpt(head.line, end)
   const near = strongest.line.number - head.line.number <= farLines ? [] : excerpt(strongest.line, end).telling
-  const lines = [head.line, strongest.line, ...prefaceOf(head.line), ...near, ...all.telling, ...troubleAfter(end), ...all.lines]
+  const details = sightings.flatMap(({ failure }) => failure?.details.map(({ ref }) => ref) ?? [])
+  const lines = [head.line, strongest.line, ...details, ...prefaceOf(head.line), ...near, ...all.telling, ...troubleAfter(end), ...all.lines]
   return [...new Map(lines.map((line) => [line.number, line])).values()]
 }
 

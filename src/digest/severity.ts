@@ -58,7 +58,7 @@ const scriptSource =
   /^\s*(?:\+{1,4} |\$ )?(?:echo|printf|if|elif|fi|then|grep|egrep|trap|export|set [-+]|test -|\[\[? |case |function |return |exit \d|local |for |while |def |raise |throw |catch|try\b|\/\/|#!|assert |alias )(?:\s|\b|$)/
 
 const boilerplate =
-  /^(?:\[Help \d|-> \[Help|To see the full stack trace|Re-run (?:Maven|with)|For more information|After correcting the problems|mvn <|A complete log of this run|Run with --|Get more help at|> Run with|note: run with|note: Some details|Use --|Try:?$|\* (?:Try|Get more help))|http:\/\/cwiki\.apache\.org/i
+  /^(?:Picked up (?:_JAVA|JAVA|JDK)_|Please refer to \S|See \S{1,300} for (?:the individual|more|details)|See dump files|\[Help \d|-> \[Help|To see the full stack trace|Re-run (?:Maven|with)|For more information|After correcting the problems|mvn <|A complete log of this run|Run with --|Get more help at|> Run with|note: run with|note: Some details|Use --|Try:?$|\* (?:Try|Get more help))|http:\/\/cwiki\.apache\.org/i
 
 const summary: readonly RegExp[] = [
   /\bBUILD FAIL(?:URE|ED)\b|^FAILURE: Build failed|^Build FAILED|^FAILED \(|\bBuild failed\b/,
@@ -102,6 +102,9 @@ const verdict =
 // What no program can go on after, unlike an exception that a log may mention in passing.
 const conclusive =
   /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|^Killed(?: |$)|Disk quota exceeded/i
+
+/** True for a line that names what no program can go on after. */
+export const isConclusive = (line: string): boolean => conclusive.test(line)
 
 export interface Judgement {
   readonly severity: Severity

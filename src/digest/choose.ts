@@ -1,0 +1,125 @@
+import type { Incident } from './incidents.ts'
+import { linesOf } from './incidents.ts'
+import { linesAfter } from './lines-that-matter.ts'
+import type { LineRef, LogStream } from './log.ts'
+import { lineHead } from './log.ts'
+import type { Page } from './page.ts'
+import type { PlacedLine } from './past.ts'
+import { describeRecognised } from './recognise.ts'
+import type { LogLine, Recognised } from './recognisers/recogniser.ts'
+import { isFiller, judge, severities } from './severity.ts'
+import type { Finding, LineGroup, Survey } from './survey.ts'
+
+/** What there is to choose from. */
+export interface Choice {
+  readonly surveys: readonly Survey[]
+  readonly incidents: readonly Incident[]
+  readonly recognised: readonly Recognised[]
+  /** Lines that an earlier output which passed does not have. */
+  readonly newLines: readonly PlacedLine[]
+}
+
+/** Below it, a failed run shows one last line rather than three. */
+const roomyBytes = 900
+
+/** Fills the page of a failed run: what failed comes first, and nothing that is known takes all of the room. */
+export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
+  const { surveys, incidents, newLines } = choice
+  const roomy = bytes >= roomyBytes
+  sayRecognised(page, choice, bytes)
+  showLastLines(page, choice)
+  const start = page.room()
+  const within = (share: number): boolean => start - page.room() <= start * share
+  const round = roundsOf(page, incidents, within)
+  round(roomy ? 0.5 : 0.75, (i) => (i === 0 ? (roomy ? 6 : 2) : i < 4 && roomy ? 3 : 1))
+  for (const { stream, line } of summariesOf(choice)) if (within(roomy ? 0.6 : 0.85)) page.show(stream, line)
+  round(0.9, (i) => (i === 0 ? 12 : i < 3 ? 5 : 2))
+  for (const { stream, line } of newLines.slice(0, maxNewLines)) if (within(0.94) && !isFiller(lineHead(line))) page.show(stream, line)
+  if (roomy) {
+    for (const { stream, tail } of [...surveys].reverse())
+      for (const group of tail.slice(-4).reverse()) if (!isFiller(lineHead(group.last)) && within(0.97)) page.showGroup(stream, group)
+  }
+  round(1, () => 30)
+  for (const { stream, end } of incidents.slice(0, 1)) for (const line of linesAfter(end, 4)) page.show(stream, line)
+  for (const { stream, tail } of [...surveys].reverse()) {
+    for (let i = tail.length - 1; i >= 0 && page.showGroup(stream, tail[i] as LineGroup); i -= 1);
+  }
+}
+
+const maxNewLines = 12
+
+/**
+ * The last lines come first in the accounts, so that no flood of errors can push them out; between those of stderr and
+ * those of stdout stands the likeliest cause, which a small budget must not lose to them.
+ */
+function showLastLines(page: Page, { surveys, incidents }: Choice): void {
+  const [cause] = incidents
+  for (const { stream, tail } of [...surveys].reverse()) {
+    if (stream.name === 'stdout' && cause) page.show(cause.stream, cause.head.line)
+    const group = tail.findLast(({ last }) => lineHead(last) !== '')
+    if (group) page.showGroup(stream, group)
+  }
+}
+
+/** Shows so many lines of each incident as the round allows it, until a share of the room is used. */
+function roundsOf(page: Page, incidents: readonly Incident[], within: (share: number) => boolean): (share: number, lines: (i: number) => number) => void {
+  const known = new Map<Incident, readonly LineRef[]>()
+  const firstOf = (incident: Incident, most: number): readonly LineRef[] => {
+    if (most === 1) return [incident.head.line]
+    const lines = known.get(incident) ?? linesOf(incident)
+    known.set(incident, lines)
+    return lines.slice(0, most)
+  }
+  return (share, lines) => {
+    for (const [i, incident] of incidents.entries()) {
+      if (!within(share)) return
+      for (const line of firstOf(incident, lines(i))) if (!within(share) || !page.show(incident.stream, line)) break
+      if (incident.strongest.finding.count > 1) page.note(incident.strongest.finding)
+    }
+  }
+}
+
+/** Small budgets have room for the words of one tool, and more for none. */
+const maxTools = 4
+const toolsBytes = 300
+
+function sayRecognised(page: Page, { recognised }: Choice, bytes: number): void {
+  const words = recognised.filter(({ counts }) => Object.keys(counts).length > 0).map(describeRecognised)
+  for (const text of [...new Set(words)].slice(0, bytes < roomyBytes ? 1 : maxTools)) if (bytes >= toolsBytes) page.say(text)
+}
+
+/** What a tool that is known closed with, what summed up right after the cause, and what did so last. */
+function summariesOf({ surveys, incidents: [cause], recognised }: Choice): PlacedLine[] {
+  const found = surveys
+    .flatMap(({ findings }) => findings.filter(({ severity }) => severity === severities.summary))
+    .sort((a, b) => b.lastNumber - a.lastNumber)
+  const next = found.findLast(({ stream, lastNumber }) => stream === cause?.stream && lastNumber > cause.end.number)
+  const chosen = [...new Set([...(next ? [next] : []), ...found.slice(0, 1)])]
+  const totals = recognised
+    .flatMap(({ totals: own }) => own.filter(({ text }) => judge(text).severity >= severities.summary).slice(-1))
+    .flatMap((line) => placed(surveys, line))
+  return [...totals.slice(0, 2), ...chosen.map(({ stream, members }) => ({ stream, line: members.at(-1) as LineRef }))]
+}
+
+function placed(surveys: readonly Survey[], line: LogLine): PlacedLine[] {
+  const stream: LogStream | undefined = surveys.find((survey) => survey.stream.name === line.stream)?.stream
+  return stream ? [{ stream, line: line.ref }] : []
+}
+
+/** A clean end leaves little to say: what passed, a few complaints, and the last lines. */
+export function choosePassed(page: Page, choice: Choice): void {
+  const { surveys, incidents, recognised } = choice
+  for (const text of recognised.map(describeRecognised).slice(0, maxTools)) page.say(text)
+  const last = (i: number): void => {
+    for (const { stream, tail } of [...surveys].reverse()) {
+      const group = tail.filter((entry) => !isFiller(lineHead(entry.last))).at(-1 - i) ?? (i === 0 ? tail.at(-1) : undefined)
+      if (group) page.showGroup(stream, group)
+    }
+  }
+  last(0)
+  const warned: Finding[] = surveys.flatMap(({ findings }) => findings.filter(({ severity }) => severity === severities.warning))
+  for (const finding of warned.slice(0, 3)) if (page.show(finding.stream, finding.members[0] as LineRef) && finding.count > 1) page.note(finding)
+  for (const line of recognised.flatMap((entry) => entry.warnings.slice(0, 3))) for (const { stream } of placed(surveys, line)) page.show(stream, line.ref)
+  for (const incident of incidents.slice(0, 2)) for (const line of linesOf(incident).slice(0, 2)) page.show(incident.stream, line)
+  for (let i = 1; i < 5; i += 1) last(i)
+}
