@@ -7,16 +7,13 @@ import { unwrap } from './wrapper.ts'
 
 /** What the tools that a log is of said in it; empty where none is known. */
 export function recognise(streams: readonly LogStream[], known: readonly Recogniser[] = recognisers): Recognised[] {
-  const present = known.filter(({ signs }) => streams.some((stream) => hasSign(stream, signs)))
-  if (present.length === 0) return []
-  const readers = present.map((recogniser) => recogniser.open())
-  for (const stream of streams) for (const line of linesOf(stream)) for (const reader of readers) reader.line(line)
-  return readers.flatMap((reader) => reader.end() ?? [])
-}
-
-function hasSign(stream: LogStream, signs: RegExp): boolean {
-  for (const line of linesOf(stream)) if (signs.test(line.text)) return true
-  return false
+  const lines = streams.flatMap((stream) => [...linesOf(stream)])
+  const present = known.filter(({ signs }) => lines.some(({ text }) => signs.test(text)))
+  return present.flatMap((recogniser) => {
+    const reader = recogniser.open()
+    for (const line of lines) reader.line(line)
+    return reader.end() ?? []
+  })
 }
 
 function* linesOf(stream: LogStream): Generator<LogLine> {
