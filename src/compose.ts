@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +15,7 @@ import type { Session } from './core/backend.ts'
 import { failure, HoldfastError, hasReason } from './core/errors.ts'
 import { mcpTimeoutMs } from './core/limits.ts'
 import { monotonicMs } from './core/monotonic.ts'
+import type { ScanFiles } from './core/scan.ts'
 import { secretsOf } from './core/secret-names.ts'
 import type { Store } from './core/store.ts'
 import { version } from './core/version.ts'
@@ -67,6 +69,7 @@ export async function openApp(options: OpenOptions): Promise<App> {
     openPlace: () => openPlace({ root, home: home.path, env, use: config.settings.supervisor }),
     openPlainSession: () => openPlainSession(root),
     reachSupervisor: async (socket) => (await import('./backends/host/supervised.ts')).reachSupervisedHostSession(socket),
+    openScan: () => openScan(root, env),
     repositoryOf,
     branchOf(folder) {
       const found = repositoryOf(folder)
@@ -100,6 +103,32 @@ async function equip(surface: OpenOptions['surface'], env: AppBasis['ownEnv'], c
 async function openPlainSession(root: string): Promise<Session> {
   const [{ hostBackend }, { canMakePipes }] = await Promise.all([import('./backends/host/backend.ts'), import('./process/pipes.ts')])
   return hostBackend.open({ root, pipes: await canMakePipes() }, new AbortController().signal)
+}
+
+/** Ripgrep, where the package of this platform was installed; what it would scan is read without it, which takes longer. */
+async function openScan(root: string, env: AppBasis['ownEnv']): Promise<ScanFiles | undefined> {
+  const program = env.HOLDFAST_RIPGREP === 'never' ? undefined : ripgrepPath()
+  if (program === undefined) return undefined
+  const [{ openHostSession }, { createProgramRunner }, { ripgrep }, { newRunId }] = await Promise.all([
+    import('./backends/host/session.ts'),
+    import('./engine/collect.ts'),
+    import('./engine/ripgrep.ts'),
+    import('./app/run-id.ts'),
+  ])
+  const session = openHostSession(root, { pipes: false })
+  return ripgrep(
+    program,
+    createProgramRunner(async () => session, newRunId),
+  )
+}
+
+function ripgrepPath(): string | undefined {
+  try {
+    const resolved = createRequire(import.meta.url).resolve('@vscode/ripgrep')
+    return createRequire(resolved).resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`)
+  } catch {
+    return undefined
+  }
 }
 
 interface PlaceRequest {

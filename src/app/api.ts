@@ -324,10 +324,21 @@ export interface OutputResult {
 
 export interface SearchInput {
   readonly query: string
+  /** Read the query as a regular expression. */
   readonly regex?: boolean | undefined
+  /** Look for the query as it is written. */
+  readonly literal?: boolean | undefined
+  /** Only in this run: its id, a unique beginning of it, or `last`. */
+  readonly run?: string | undefined
   readonly failing?: boolean | undefined
   /** ISO date or time, or a duration back from now like `2h`, in milliseconds since the epoch by the time it gets here. */
   readonly sinceMs?: number | undefined
+  /** Only in runs of the workspace with this id or on this branch. */
+  readonly workspace?: string | undefined
+  /** Only in this stream, and not in commands and purposes. */
+  readonly stream?: StreamName | undefined
+  /** So many lines before and after each hit. */
+  readonly context?: number | undefined
   readonly limit?: number | undefined
 }
 
@@ -339,14 +350,33 @@ export interface SearchHit {
   readonly line: number | null
   /** The line, or the part of it around the match, masked. */
   readonly text: string
+  /** The lines before and after it, where they were asked for: fewer at an end of the log. */
+  readonly before?: readonly string[] | undefined
+  readonly after?: readonly string[] | undefined
   readonly command: string
   readonly failing: boolean
 }
 
+/** A run with hits. */
+export interface SearchGroup extends RunSummary {
+  /** Its hits in `hits`, by their references. */
+  readonly refs: readonly string[]
+}
+
+/** A word that no run has, and one that is much like it and that some have. */
+export interface SearchSuggestion {
+  readonly word: string
+  readonly instead: string
+}
+
 export interface SearchResult {
+  /** Best first. */
   readonly hits: readonly SearchHit[]
+  /** The runs of the hits, in the order of their best ones. */
+  readonly groups: readonly SearchGroup[]
   /** True when there may be more than `limit` hits. */
   readonly more: boolean
+  readonly suggestions: readonly SearchSuggestion[]
   /** What was not read, where a bound was reached. */
   readonly warnings: readonly string[]
 }

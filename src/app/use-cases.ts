@@ -16,12 +16,13 @@ import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { supervisorNeeded } from './holding.ts'
 import { makeHome, tryHome } from './home.ts'
+import { indexPending, indexRuns, type ToIndex } from './index-output.ts'
 import { writeInput } from './input.ts'
 import { createPlaces } from './places.ts'
 import { readOutput } from './reading.ts'
 import { roomFor, toResult, toResultNow } from './results.ts'
 import { newRunId } from './run-id.ts'
-import { indexPending, indexRuns, searchRuns } from './search.ts'
+import { searchRuns } from './search.ts'
 import { resumeFrom, takeSnapshot } from './snapshots.ts'
 import { stopEnded, stopForeign } from './stopping.ts'
 import type { WorkspaceUseCases } from './workspaces.ts'
@@ -49,7 +50,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
   const held: HeldRuns = { context, places }
   const background = new Set<Promise<unknown>>()
   /** Runs that are over and not in the index yet. */
-  const ended: RunRecord[] = []
+  const ended: ToIndex[] = []
   let indexing: NodeJS.Timeout | undefined
 
   function later(work: () => Promise<unknown>): void {
@@ -74,7 +75,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       const { record } = await run.finished
       // One that was let go of is indexed by whoever finds its end.
       if (record.state === 'running') return
-      ended.push(record)
+      ended.push({ record })
       indexing ??= setTimeout(() => later(indexEnded), indexAfterMs).unref()
     })
   }

@@ -14,8 +14,8 @@ export function closest(given: string, known: readonly string[]): string | undef
 // Spelling in another style (timeoutMs, --timeout-ms, timeout_ms) is the most frequent slip, so style does not count.
 const plain = (word: string): string => word.toLowerCase().replace(/[-_]/g, '').slice(0, 64)
 
-// Insertions, deletions, changes, and two neighbours that changed places.
-function edits(a: string, b: string): number {
+/** How many slips lie between two words: insertions, deletions, changes, and two neighbours that changed places. */
+export function edits(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, i) => i)]
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0
   for (let i = 1; i <= a.length; i += 1) {

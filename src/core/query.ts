@@ -368,20 +368,31 @@ function qualityOf(term: Term, line: Line, from: number, to: number): number {
 
 /**
  * How well a line answers a query. 0: it has none of the terms. From 1,000: it has all of them, more when they stand
- * together in order and as whole words. Below 100: it has some. The line is cleaned of escape sequences.
+ * together in order and as whole words. Below 100: it has some, of which each counts by its weight. The line is cleaned of
+ * escape sequences.
  */
-export function matchLine(query: Query, text: string): number {
+export function matchLine(query: Query, text: string, weights?: readonly number[]): number {
   if (query.terms.length === 0) return 0
   const line = toLine(text)
   const all: (readonly Occurrence[])[] = []
-  for (const term of query.terms) {
+  const weightOf = (k: number): number => weights?.[k] ?? 1
+  let weight = 0
+  for (const [k, term] of query.terms.entries()) {
     const found = occurrences(term, line)
-    if (found.length > 0) all.push(found)
+    if (found.length === 0) continue
+    all.push(found)
+    weight += weightOf(k)
   }
   if (all.length === 0) return 0
   const quality = all.reduce((sum, found) => sum + bestQuality(found), 0) / all.length
-  if (all.length < query.terms.length) return 1 + 80 * (all.length / query.terms.length) + 10 * quality
+  if (all.length < query.terms.length) return 1 + 80 * (weight / query.terms.reduce((sum, _, k) => sum + weightOf(k), 0)) + 10 * quality
   return 1_000 + 300 * togetherness(all, line.folded) + 100 * quality
+}
+
+/** Which of the terms a line has, by their places in the query. */
+export function termsIn(query: Query, text: string): number[] {
+  const line = toLine(text)
+  return query.terms.flatMap((term, k) => (occurrences(term, line).length > 0 ? [k] : []))
 }
 
 function bestQuality(found: readonly Occurrence[]): number {

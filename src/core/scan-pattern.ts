@@ -61,7 +61,7 @@ const removed: readonly (readonly [number, number])[] = [
  */
 export function scanPatterns({ text, folded }: Needle, label: string): readonly ScanPattern[] | undefined {
   const chars = [...text]
-  if (chars.length < 2 || meets(folded ? text.toLowerCase() : text, label) || !chars.every((char) => isPlain(char, folded))) return undefined
+  if (chars.length < 2 || mayLieAcross(text, label) || !chars.every((char) => isPlain(char, folded))) return undefined
   const own = new Set(chars.flatMap((char) => (folded ? [char, char.toUpperCase()] : [char])).flatMap((char) => (char.length > 2 ? [] : [codeOf(char)])))
   const near = new Set<number>()
   const alone = new Set<number>()
@@ -85,7 +85,7 @@ export function scanPatterns({ text, folded }: Needle, label: string): readonly 
 }
 
 /** Whether a text may lie across a label, or in it. */
-function meets(text: string, label: string): boolean {
+export function mayLieAcross(text: string, label: string): boolean {
   for (let at = 1 - text.length; at < label.length; at += 1) {
     const from = Math.max(0, at)
     const to = Math.min(label.length, at + text.length)

@@ -1,5 +1,5 @@
 import { optional, strictObject } from 'valibot'
-import { anyText, flag, text, whole } from './fields.ts'
+import { anyText, choice, flag, text, whole } from './fields.ts'
 import { operation } from './operation.ts'
 import { parseSince } from './since.ts'
 
@@ -12,16 +12,27 @@ export const search = operation({
   input: strictObject({
     query: anyText('What to look for.'),
     regex: optional(flag('Read the query as a regular expression.')),
+    literal: optional(flag('Look for the query as it is written, with its case and signs.')),
+    run: optional(text('Only in this run: its id, a unique beginning of it, or "last".')),
     failing: optional(flag('Only in runs that failed.')),
     since: optional(text('Only in runs since then: 2h, 3d, a date like 2026-11-30, or an ISO time.')),
+    workspace: optional(text('Only in runs of this workspace: its id or its branch.')),
+    stream: optional(choice('Only in this stream of the output.', ['stdout', 'stderr'])),
+    context: optional(whole('Lines to show before and after each hit.', 0, 'lines', { default: '0' })),
     limit: optional(whole('Most hits.', 1, 'hits', { default: '20' })),
   }),
   cli: {
     positionals: ['query'],
     joined: true,
-    values: { since: 'TIME', limit: 'N' },
-    examples: ["holdfast search 'connection refused' --failing", "holdfast search --regex 'E[0-9]{4}' --since 2h"],
+    values: { run: 'RUN', since: 'TIME', workspace: 'NAME', context: 'N', limit: 'N' },
+    examples: [
+      "holdfast search 'connection refused' --failing",
+      "holdfast search --regex 'E[0-9]{4}' --since 2h",
+      'holdfast search --run last --context 3 warning',
+    ],
   },
+  check: ({ regex, literal }) =>
+    regex && literal ? { field: 'literal', value: true, accepted: 'a literal text or a regular expression, not both' } : undefined,
   run(app, input) {
     const { since, ...rest } = input
     return app.search(since === undefined ? rest : { ...rest, sinceMs: parseSince('since', since, Date.now()) })

@@ -1,0 +1,57 @@
+import { performance } from 'node:perf_hooks'
+import type { RunRecord } from '../core/run.ts'
+import { formatCount, plural } from '../core/text.ts'
+
+/** What one search may take: it answers in seconds, whatever there is to look through. */
+const maxMs = 10_000
+const maxReadBytes = 2 * 1024 ** 3
+
+/** What a search has taken so far, and what it left out because of that. */
+export interface SearchBounds {
+  readonly leftMs: number
+  readonly reached: boolean
+  /** So many bytes of logs were read here; what was scanned elsewhere does not count. */
+  count(bytes: number): void
+  /** That a run was not looked at, or not all of it. */
+  leaveOut(record: RunRecord): void
+  /** That there are further runs, of which nothing is known. */
+  leaveOutOlder(): void
+  warnings(): string[]
+}
+
+export function openBounds(limits = { maxMs, maxReadBytes }): SearchBounds {
+  const startedAt = performance.now()
+  let read = 0
+  let runs = 0
+  let bytes = 0
+  let newest: RunRecord | undefined
+  let older = false
+  const leftMs = (): number => Math.max(0, limits.maxMs - (performance.now() - startedAt))
+  return {
+    get leftMs() {
+      return leftMs()
+    },
+    get reached() {
+      return leftMs() === 0 || read > limits.maxReadBytes
+    },
+    count(more) {
+      read += more
+    },
+    leaveOut(record) {
+      runs += 1
+      bytes += record.stdout.bytes + record.stderr.bytes
+      newest ??= record
+    },
+    leaveOutOlder() {
+      older = true
+    },
+    warnings() {
+      if (!newest) return []
+      const what = `${plural(runs, 'run')} of ${formatCount(bytes)} bytes${older ? ' and older ones' : ''}`
+      const bound = leftMs() === 0 ? `${limits.maxMs / 1000} seconds` : `${formatCount(limits.maxReadBytes)} bytes`
+      return [
+        `not looked through, after ${bound}: ${what}, the newest ${newest.id} of ${newest.startedAt}; go on with a rarer word, or with run (one of them), since, failing or workspace`,
+      ]
+    },
+  }
+}

@@ -1,0 +1,135 @@
+import { type StreamName, streamNames } from '../core/command.ts'
+import type { RunRecord } from '../core/run.ts'
+import { cleanLine } from '../core/text.ts'
+import { type LineBlock, readBlocks } from '../engine/log-reader.ts'
+import { readMarked } from '../engine/marked-blocks.ts'
+import type { AppContext } from './context.ts'
+import { textOf } from './screen-text.ts'
+import type { SearchBounds } from './search-bounds.ts'
+import { type Found, hitsPerRun, keepBest, type RunHits } from './search-hits.ts'
+import { fullScore, type Matcher } from './search-matcher.ts'
+import type { Scan, Scanned } from './search-scan.ts'
+
+/** Finds the answers in runs, of which it may hold some back to look at several together. */
+export interface Reader {
+  /** Reads a run; gives the answers of runs that are done with. */
+  read(record: RunRecord, order: number, scan: Scan | undefined): readonly RunHits[]
+  /** Those of all runs that were held back. */
+  rest(): readonly RunHits[]
+}
+
+/** A part of what a run has, that waits to be looked at. */
+interface Waiting {
+  readonly texts: readonly string[]
+  readonly run: RunHits
+  hit(at: number): Pick<Found, 'ref' | 'stream' | 'line' | 'order' | 'from'>
+}
+
+const maxWaitingTexts = 2_000
+const maxWaitingChars = 1024 * 1024
+const runsAtOnce = 32
+
+const describing = ['purpose', 'command'] as const
+
+export function openReader(context: AppContext, matcher: Matcher, only: StreamName | undefined, bounds: SearchBounds): Reader {
+  const streams = only === undefined ? streamNames : [only]
+  let waiting: Waiting[] = []
+  let texts = 0
+  let chars = 0
+  let runs: RunHits[] = []
+
+  /** Under a time limit each look has a price of its own, so several runs are looked at together. */
+  function look(part: Waiting): void {
+    waiting.push(part)
+    texts += part.texts.length
+    for (const text of part.texts) chars += text.length
+    if (texts > maxWaitingTexts || chars > maxWaitingChars) match()
+  }
+
+  /** Moves the answers among the waiting texts to the hits of their runs. */
+  function match(): void {
+    const parts = waiting
+    waiting = []
+    texts = 0
+    chars = 0
+    let first = 0
+    let i = 0
+    for (const { at, score, text, terms } of matcher.find(parts.flatMap((part) => part.texts))) {
+      for (let part = parts[i]; part && at >= first + part.texts.length; part = parts[i]) {
+        first += part.texts.length
+        i += 1
+      }
+      const { run, hit } = parts[i] as Waiting
+      for (const term of terms) run.terms.add(term)
+      run.hits.push({ ...hit(at - first), record: run.record, score, text })
+      if (run.hits.length > 4 * hitsPerRun) keepBest(run.hits)
+    }
+  }
+
+  function done(): RunHits[] {
+    match()
+    const those = runs
+    runs = []
+    return those
+  }
+
+  /** Has the texts of a run looked at in which an answer may be, as they are shown. */
+  function readTexts(run: RunHits, order: number, blocksOf: (stream: StreamName) => Iterable<LineBlock>): void {
+    const { record } = run
+    if (only === undefined) {
+      const described = describing.map((field) => (record[field] ?? '').replace(/\s+/g, ' ').trim())
+      look({ texts: described, run, hit: (at) => ({ ref: record.id, stream: describing[at] as 'purpose' | 'command', line: null, order, from: undefined }) })
+    }
+    const masker = context.masking.forRun(context.records.folder(record.id))
+    for (const stream of streams) {
+      for (const { text, firstLine, offset } of blocksOf(stream)) {
+        bounds.count(text.length)
+        if (!matcher.mayBeIn(text)) continue
+        const lines = masker
+          .mask(text)
+          .split('\n')
+          .map((raw) => (matcher.mayBeIn(raw) ? cleanLine(raw) : ''))
+        const from = { offset, line: firstLine }
+        const refTo = (line: number): string => `${record.id}:${stream === 'stderr' ? 'stderr:' : ''}${line}`
+        look({ texts: lines, run, hit: (at) => ({ ref: refTo(firstLine + at), stream, line: firstLine + at, order, from }) })
+      }
+    }
+  }
+
+  const piecesOf = (record: RunRecord, stream: StreamName) => textOf(context.records.folder(record.id), record, stream).pieces
+  const hasLog = (record: RunRecord, stream: StreamName): boolean => record[stream].bytes > 0 || record.state === 'running'
+  const everything =
+    (record: RunRecord) =>
+    (stream: StreamName): Iterable<LineBlock> =>
+      hasLog(record, stream) ? readBlocks(piecesOf(record, stream)) : []
+
+  /** What a scan left of the log. */
+  function part(record: RunRecord, stream: StreamName, scanned: Scanned): Iterable<LineBlock> {
+    if (scanned === 'left-out' || scanned.length === 0) return []
+    const pieces = piecesOf(record, stream)
+    return (scanned !== 'unknown' && readMarked(pieces, scanned)) || readBlocks(pieces)
+  }
+
+  function read(record: RunRecord, order: number, scan: Scan | undefined): readonly RunHits[] {
+    const run: RunHits = { record, hits: [], terms: new Set() }
+    runs.push(run)
+    const scanned = scan && streams.filter((stream) => hasLog(record, stream)).map((stream) => scan.of(record, stream))
+    if (scanned?.includes('left-out')) bounds.leaveOut(record)
+    if (!scan || !scanned || scanned.every((known) => known === 'unknown')) readTexts(run, order, everything(record))
+    else {
+      readTexts(run, order, (stream) => (hasLog(record, stream) ? part(record, stream, scan.of(record, stream)) : []))
+      // A line with all terms has the one that was scanned for. Where there is none, those with some of them answer, if all are there.
+      if (matcher.terms > 1) {
+        match()
+        if (run.terms.has(scan.term) && !run.hits.some(({ score, line }) => line !== null && score >= fullScore)) {
+          run.hits.length = 0
+          run.terms.clear()
+          readTexts(run, order, everything(record))
+        }
+      }
+    }
+    return !matcher.costly || runs.length >= runsAtOnce ? done() : []
+  }
+
+  return { read, rest: done }
+}

@@ -1,0 +1,65 @@
+import { type StreamName, streamNames } from '../core/command.ts'
+import type { RunRecord } from '../core/run.ts'
+import type { Mark, ScanPattern } from '../core/scan.ts'
+import { scanPatterns } from '../core/scan-pattern.ts'
+import { maskLabel } from '../engine/redact.ts'
+import type { AppContext } from './context.ts'
+import type { SearchBounds } from './search-bounds.ts'
+import type { Matcher } from './search-matcher.ts'
+
+/** What a scan knows of a stream: where in its log there may be hits, that all of it is to be read, or that a bound kept it from being scanned. */
+export type Scanned = readonly Mark[] | 'unknown' | 'left-out'
+
+export interface Scan {
+  /** The term of the query that was scanned for. */
+  readonly term: number
+  of(record: RunRecord, stream: StreamName): Scanned
+}
+
+/** Below this, reading the logs here is quicker than starting a program. */
+const worthBytes = 4 * 1024 ** 2
+const worthRuns = 300
+
+/** What is scanned for: the term that says most of those that can be scanned for. */
+export function scanTermOf(matcher: Matcher, weights: readonly number[]): { term: number; patterns: readonly ScanPattern[] } | undefined {
+  const terms = Array.from({ length: matcher.terms }, (_, term) => term).sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0))
+  for (const term of terms) {
+    const needle = matcher.needle(term)
+    const patterns = needle && scanPatterns(needle, maskLabel)
+    if (patterns) return { term, patterns }
+  }
+  return undefined
+}
+
+/** Scans the logs of these runs, where that is quicker than to read them; undefined where it is not, or cannot be done. */
+export async function scanRuns(
+  context: AppContext,
+  records: readonly RunRecord[],
+  { term, patterns }: { readonly term: number; readonly patterns: readonly ScanPattern[] },
+  bounds: SearchBounds,
+): Promise<Scan | undefined> {
+  const root = `${context.home.runs}/`
+  const pathOf = (record: RunRecord, stream: StreamName): string | undefined => {
+    const path = context.records.folder(record.id)[stream]
+    return isPlainLog(record) && record[stream].bytes > 0 && path.startsWith(root) ? path.slice(root.length) : undefined
+  }
+  const paths = records.flatMap((record) => streamNames.flatMap((stream) => pathOf(record, stream) ?? []))
+  const bytes = records.reduce((sum, record) => sum + record.stdout.bytes + record.stderr.bytes, 0)
+  if (paths.length === 0 || (bytes < worthBytes && records.length < worthRuns)) return undefined
+  const scan = await context.openScan()
+  const found = await scan?.({ patterns, folder: context.home.runs, paths, timeoutMs: Math.max(1, bounds.leftMs) })
+  if (!found) return undefined
+  return {
+    term,
+    of(record, stream) {
+      const path = pathOf(record, stream)
+      if (path === undefined || found.capped.has(path)) return 'unknown'
+      const marks = found.marks.get(path)
+      if (marks) return found.complete ? marks : 'unknown'
+      return found.complete ? [] : 'left-out'
+    },
+  }
+}
+
+/** A log that is in one file, and whose lines are those that are searched. */
+const isPlainLog = (record: RunRecord): boolean => !record.pty && record.state !== 'running' && record.state !== 'interrupted' && record.leftovers.length === 0
