@@ -6,7 +6,7 @@ import type { AppContext } from './context.ts'
 
 /** How many words of the index are looked at for one word of a query. */
 const maxWords = 200
-const maxSimilar = 20_000
+const maxSimilar = 5_000
 
 type Asked = Pick<SearchInput, 'query' | 'regex' | 'literal'>
 

@@ -23,7 +23,23 @@ vi.mock('../../src/engine/ripgrep.ts', async (original) => {
 })
 
 const esc = '\u001b'
-const words = ['error', 'Connection', 'refused', 'parseRow2345', 'snake_case_name', 'src/app/search.ts:12', '日本語', 'straße', 'Größe', '🔥', 'x™', "can't", 'row', '2345', '1']
+const words = [
+  'error',
+  'Connection',
+  'refused',
+  'parseRow2345',
+  'snake_case_name',
+  'src/app/search.ts:12',
+  '日本語',
+  'straße',
+  'Größe',
+  '🔥',
+  'x™',
+  "can't",
+  'row',
+  '2345',
+  '1',
+]
 const rare = ['quetzal', 'Ｗｉｄｅ', 'ﬁnal', `spl${esc}[31mit${esc}[39mted`, 'naïve', 'zwölf', `be\bhind`, '漢字かな', 'rareIdentifier77', 'rare-7-thing']
 
 /** A log of about so many bytes, in which words stand as programs print them. */
@@ -41,8 +57,37 @@ function logOf({ int, pick }: Random, bytes: number): string {
 }
 
 const queries: readonly SearchInput[] = [
-  ...['error', 'quetzal', 'wide', 'final', 'splitted', 'naive', 'zwolf', 'behind', '漢字', 'かな', '日本', 'rareIdentifier', 'identifier77', 'rare-7', 'row 2345'].map((query) => ({ query })),
-  ...['parseRow', 'connection refused', 'quetzal error', 'strasse quetzal', '"refused error"', 'x tm', 'ghp_abc', 'masked', 'a', '🔥 quetzal', 'grosse', 'nowhere'].map((query) => ({ query })),
+  ...[
+    'error',
+    'quetzal',
+    'wide',
+    'final',
+    'splitted',
+    'naive',
+    'zwolf',
+    'behind',
+    '漢字',
+    'かな',
+    '日本',
+    'rareIdentifier',
+    'identifier77',
+    'rare-7',
+    'row 2345',
+  ].map((query) => ({ query })),
+  ...[
+    'parseRow',
+    'connection refused',
+    'quetzal error',
+    'strasse quetzal',
+    '"refused error"',
+    'x tm',
+    'ghp_abc',
+    'masked',
+    'a',
+    '🔥 quetzal',
+    'grosse',
+    'nowhere',
+  ].map((query) => ({ query })),
   ...['quetzal|naive', 'rare.*7', 'rareId\\w+77', 'token=', '\\[masked\\]', '^error$', 'nowhere\\d'].map((query) => ({ query, regex: true })),
   ...['rareIdentifier77', 'rareidentifier77', 'row, 2345', "can't", 'final', '[masked]'].map((query) => ({ query, literal: true })),
 ]
@@ -73,12 +118,16 @@ describe('a search', () => {
     await world[Symbol.asyncDispose]()
   })
 
-  it.each(queries)('for %j finds the same with ripgrep as without', async (input) => {
-    const asked = { ...input, limit: 200 }
-    const [a, b] = [await quick.search(asked), await slow.search(asked)]
-    expect(a.hits.map(({ ref, text }) => [ref, text])).toEqual(b.hits.map(({ ref, text }) => [ref, text]))
-    expect(a).toEqual(b)
-  }, 60_000)
+  it.each(queries)(
+    'for %j finds the same with ripgrep as without',
+    async (input) => {
+      const asked = { ...input, limit: 200 }
+      const [a, b] = [await quick.search(asked), await slow.search(asked)]
+      expect(a.hits.map(({ ref, text }) => [ref, text])).toEqual(b.hits.map(({ ref, text }) => [ref, text]))
+      expect(a).toEqual(b)
+    },
+    60_000,
+  )
 
   it('really scans', () => {
     expect(scans.count).toBeGreaterThan(10)
@@ -91,7 +140,12 @@ describe('a search', () => {
     expect(lines.length).toBeGreaterThan(5)
     for (const hit of lines) {
       const line = hit.line as number
-      const { lines: shown } = await quick.output({ run: hit.run, stream: hit.stream as 'stdout', lines: `${Math.max(1, line - 3)}-${line + 3}`, maxBytes: 1_000_000 })
+      const { lines: shown } = await quick.output({
+        run: hit.run,
+        stream: hit.stream as 'stdout',
+        lines: `${Math.max(1, line - 3)}-${line + 3}`,
+        maxBytes: 1_000_000,
+      })
       const numbered = shown.filter((other) => other.line > 0)
       const texts = (from: number, to: number): string[] => numbered.filter((other) => other.line >= from && other.line <= to).map(({ text }) => text)
       const short = (text: string): boolean => text.length < 100
@@ -107,7 +161,8 @@ describe('a search', () => {
   it('is kept to a run, a stream, runs that failed', async () => {
     const all = (await quick.search({ query: 'quetzal', limit: 200 })).hits
     const { run } = all.find(({ stream }) => stream === 'stderr') as (typeof all)[number]
-    const refs = async (input: Partial<SearchInput>): Promise<string[]> => (await quick.search({ query: 'quetzal', limit: 200, ...input })).hits.map(({ ref }) => ref)
+    const refs = async (input: Partial<SearchInput>): Promise<string[]> =>
+      (await quick.search({ query: 'quetzal', limit: 200, ...input })).hits.map(({ ref }) => ref)
     expect(new Set((await quick.search({ query: 'quetzal', run })).hits.map((hit) => hit.run))).toEqual(new Set([run]))
     expect(await refs({ stream: 'stderr' })).toEqual(all.filter(({ stream }) => stream === 'stderr').map(({ ref }) => ref))
     expect(await refs({ failing: true })).toEqual(all.filter(({ failing }) => failing).map(({ ref }) => ref))

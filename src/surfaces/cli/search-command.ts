@@ -6,8 +6,8 @@ import { print } from './print.ts'
 
 export const searchCommand = commandFor(search, 'search', 'Read what they printed', {
   async run(invocation) {
-    const { query, regex } = invocation.parsed.input
-    const asked = { query: String(query), regex: regex === true }
+    const { query, regex, literal } = invocation.parsed.input
+    const asked = { query: String(query), regex: regex === true, literal: literal === true }
     print(
       invocation,
       await perform(search, invocation, invocation.parsed.input),

@@ -79,12 +79,15 @@ function outputText({ text, truncated, next, state }: OutputResult): string {
   return [text.replace(/\n$/, ''), rest, nothing].filter((part) => part !== '').join('\n')
 }
 
-function searchText({ hits, more, warnings }: SearchResult): string {
-  const lines = hits.map(({ ref, stream, text }) => {
+function searchText({ hits, more, suggestions, warnings }: SearchResult): string {
+  const lines = hits.flatMap(({ ref, stream, text, before = [], after = [] }) => {
     const where = stream === 'command' || stream === 'purpose' ? `${ref} (${stream})` : ref
-    return `${where}: ${clampLine(oneLine(text), longestLine)}`
+    const around = (texts: readonly string[]): string[] => texts.map((line) => `  ${clampLine(oneLine(line), longestLine)}`)
+    return [...around(before), `${where}: ${clampLine(oneLine(text), longestLine)}`, ...around(after)]
   })
-  return [...(lines.length === 0 ? ['nothing found'] : lines), ...(more ? ['[there may be more hits: raise limit]'] : []), ...warned({ warnings })].join('\n')
+  const meant = suggestions.map(({ word, instead }) => `nothing for '${word}'; did you mean '${instead}'?`)
+  const notes = [...meant, ...(more ? ['[there may be more hits: raise limit]'] : []), ...warned({ warnings })]
+  return [...(lines.length === 0 ? ['nothing found'] : lines), ...notes].join('\n')
 }
 
 function runsText({ runs, total, warnings }: RunsResult): string {

@@ -268,10 +268,12 @@ describe('the other tools', () => {
       { ...hit, ref: 'r1:3', text: 'two\nlines' },
       { ...hit, ref: 'r1', stream: 'command' as const, line: null, text: 'make all' },
     ]
-    const found = { hits, more: true, warnings: ['2 logs were not read'] }
+    const found = { hits, groups: [], more: true, suggestions: [{ word: 'tow', instead: 'two' }], warnings: ['2 logs were not read'] }
     const { client } = await world({ search: () => Promise.resolve(found) })
     const result = await client.callTool({ name: 'search', arguments: { query: '"' } })
-    expect(textOf(result)).toBe('r1:3: two lines\nr1 (command): make all\n[there may be more hits: raise limit]\nwarning: 2 logs were not read')
+    expect(textOf(result)).toBe(
+      "r1:3: two lines\nr1 (command): make all\nnothing for 'tow'; did you mean 'two'?\n[there may be more hits: raise limit]\nwarning: 2 logs were not read",
+    )
     expect(result.structuredContent).toEqual(found)
   })
 

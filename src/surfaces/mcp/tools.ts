@@ -101,14 +101,17 @@ const shapes: readonly ToolShape[] = [
   },
   {
     operation: search,
-    description: 'Find text in output, commands and purposes of all runs; "quoted words" stand together. Hits have refs for output.',
+    description: 'Find text in all output, commands and purposes; "quoted words" stand together. Hits have refs for output.',
     fields: {
       query: 'Any text.',
-      regex: 'Query is a regular expression.',
+      regex: '',
+      run: 'Only there.',
+      context: 'Most lines around.',
       failing: 'Only failed runs.',
       since: '2h, 3d, a date or an ISO time.',
       limit: 'Most hits; default 20.',
     },
+    hidden: ['literal', 'workspace', 'stream'],
     readOnly: true,
   },
   {
