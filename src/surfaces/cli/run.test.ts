@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { fakeRun, play } from '../../../test/support/fake-cli.ts'
-import type { App, OutputInput, OutputResult, RunSummary } from '../../app/api.ts'
+import type { App, OutputInput, OutputResult, RunSummary, SearchResult } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
 import { operations } from '../../operations/index.ts'
 import { commandWords, loadCommands } from './commands.ts'
@@ -140,13 +140,13 @@ describe('a command line that cannot be used', () => {
 
 describe('commands', () => {
   it('hand their input to the app and close it', async () => {
-    const app = { search: async () => ({ hits: [], more: false, warnings: [] }) }
+    const app = { search: async () => ({ hits: [], groups: [], more: false, suggestions: [], warnings: [] }) }
     const played = await play(['--json', 'search', 'connection', 'refused', '--failing', '--limit', '5'], { app })
     expect(played.calls).toEqual([
       ['search', { query: 'connection refused', failing: true, limit: 5 }],
       ['close', undefined],
     ])
-    expect(JSON.parse(played.stdout)).toEqual({ hits: [], more: false, warnings: [] })
+    expect(JSON.parse(played.stdout)).toEqual({ hits: [], groups: [], more: false, suggestions: [], warnings: [] })
   })
 
   it('wait ends as the run did, stop and show end with 0', async () => {
@@ -262,26 +262,56 @@ describe('commands', () => {
     expect((await play(['runs'], { app: { runs: async () => ({ runs: [], total: 0, warnings: [] }) } })).stdout).toBe('No runs yet.\n')
   })
 
+  /** A result of search with these hits, whose runs failed two hours ago. */
+  const foundBy = (hits: SearchResult['hits'], more = false) => {
+    const ids = [...new Set(hits.map(({ run }) => run))]
+    const outcome = { kind: 'exited' as const, exitCode: 1, signal: null, limit: null }
+    const facts = { state: 'ended' as const, outcome, durationMs: 5, command: 'npm test', runtime: null, purpose: null, cwd: '/p', branch: null }
+    const startedAt = '2026-01-01T00:00:00.000Z'
+    const rest = { ...facts, startedAt, pinned: false, workspace: null, failing: true, outputBytes: 9 }
+    const groups = ids.map((id) => ({ ...rest, id, refs: hits.filter(({ run }) => run === id).map(({ ref }) => ref) }))
+    return async () => ({ hits, groups, more, suggestions: [], warnings: [] })
+  }
+
   it('search groups its hits by run, each with a reference', async () => {
     const hit = { run: 'r1', stream: 'stdout' as const, line: 7, text: 'boom\u001b[2J\nforged', command: 'npm test', failing: true, ref: 'r1:7' }
-    const search = async () => ({
-      hits: [hit, { ...hit, run: 'r2', ref: 'r2', stream: 'purpose' as const, line: null }, { ...hit, ref: 'r1:e:9' }],
-      more: true,
-      warnings: [],
-    })
+    const search = foundBy([hit, { ...hit, run: 'r2', ref: 'r2', stream: 'purpose' as const, line: null }, { ...hit, ref: 'r1:e:9' }], true)
     expect((await play(['search', 'boom'], { app: { search } })).stdout).toBe(
-      'r1  (failing) npm test\n  r1:7  boom forged\n  r1:e:9  boom forged\n\nr2  (failing) npm test\n  r2  purpose: boom forged\n\n(there may be more; --limit N shows them)\n',
+      'r1  exit 1  2 h ago  npm test\n  r1:7  boom forged\n  r1:e:9  boom forged\n\nr2  exit 1  2 h ago  npm test\n  r2  purpose: boom forged\n\n(there may be more; --limit N shows them)\n',
     )
+  })
+
+  it('search shows the lines around a hit with their own numbers', async () => {
+    const hit = { run: 'r1', stream: 'stderr' as const, line: 7, text: 'boom', before: ['five', 'six'], after: ['eight'], command: 'make', failing: true }
+    const search = foundBy([
+      { ...hit, ref: 'r1:stderr:7' },
+      { ...hit, line: 10, ref: 'r1:stderr:10', before: ['nine'], after: [] },
+    ])
+    expect((await play(['search', 'boom', '--context', '2'], { app: { search } })).stdout.split('\n').slice(1)).toEqual([
+      '  r1:stderr:5- five',
+      '  r1:stderr:6- six',
+      '  r1:stderr:7  boom',
+      '  r1:stderr:8- eight',
+      '  --',
+      '  r1:stderr:9- nine',
+      '  r1:stderr:10  boom',
+      '',
+    ])
+  })
+
+  it('search asks whether another word was meant', async () => {
+    const search = async () => ({ hits: [], groups: [], more: false, suggestions: [{ word: 'conection', instead: 'connection' }], warnings: [] })
+    expect((await play(['search', 'conection'], { app: { search } })).stdout).toBe("Nothing found.\nNothing for 'conection'; did you mean 'connection'?\n")
   })
 
   it('search shows of a long line what was found in it, and of a regular expression the whole line', async () => {
     const text = `${'before '.repeat(30)}the needle is here ${'after '.repeat(30)}`
     const hit = { run: 'r1', stream: 'stdout' as const, line: 7, text, command: 'npm test', failing: false, ref: 'r1:7' }
     const wide = { ...hit, text: `${'前'.repeat(80)} needle ${'後'.repeat(80)}` }
-    const search = async () => ({ hits: [hit, wide], more: false, warnings: [] })
+    const search = foundBy([hit, { ...wide, ref: 'r1:8', line: 8 }])
     const lines = (await play(['search', 'needle'], { app: { search } })).stdout.trimEnd().split('\n').slice(1)
     for (const line of lines) {
-      expect(line).toMatch(/^ {2}r1:7 {2}….*needle.*…$/)
+      expect(line).toMatch(/^ {2}r1:[78] {2}….*needle.*…$/)
       expect(widthOf(line)).toBeLessThanOrEqual(80)
     }
     expect((await play(['search', '--regex', 'n.*e'], { app: { search } })).stdout).toContain(text.trim())
