@@ -72,4 +72,12 @@ describe('the recogniser for docker', () => {
       '34 [build 4/5] RUN ./configure --with-store=disk @ Dockerfile:4 | 0.345 configure: error: /var/lib/store is not writable',
     ])
   })
+
+  it('names the step that could not be begun', () => {
+    const log =
+      '#6 [2/3] RUN apk add git\n#6 ERROR: failed to copy: could not fetch content\n------\n > [2/3] RUN apk add git:\n------\nbuild.Dockerfile:32\n--------------------\n  32 | >>> RUN apk add git\n--------------------\nerror: failed to solve: failed to compute cache key\n'
+    const recognised = recogniseWith(docker, log)
+    expect(failuresOf(recognised)).toEqual(['2 [2/3] RUN apk add git @ build.Dockerfile:32 | 32 | >>> RUN apk add git'])
+    expect(recognised?.totals).toHaveLength(1)
+  })
 })

@@ -249,6 +249,7 @@ describe('the recogniser for gcc and clang', () => {
       'static assertion failed @ /usr/include/c++/12/vector:99:4',
     ],
     ['a cross compiler', "arm-none-eabi-gcc: error: unrecognized argument in option '-mcpu=x'", "unrecognized argument in option '-mcpu=x' @ -"],
+    ['a compiler that was killed', 'c++: fatal error: Killed signal terminated program cc1plus', 'Killed signal terminated program cc1plus @ -'],
     ['a program under its full path', '/usr/bin/ld: cannot find -lstore: No such file or directory', 'cannot find -lstore: No such file or directory @ -'],
   ])('knows %s', (_what, line, failure) => {
     expect(failuresOf(recogniseWith(gcc, `${line}\n`))).toEqual([`1 ${failure} | -`])

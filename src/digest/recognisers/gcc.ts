@@ -9,7 +9,7 @@ const inheritance = /:\d{1,7}(?::\d{1,7})?: {3}(?:recursively )?required (?:from
 const driver =
   /^(?:\S{0,200}\/)?(?:[\w.-]{0,40}-)?(?:ld(?:\.\w{1,8})?|gold|mold|lld|collect2|cc1(?:plus|obj)?|gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|clang-\d{1,3}|as|lto1|lto-wrapper|f951)(?:-\d{1,3})?: (?:(fatal error|error|warning): )?(.*)$/
 const spoken =
-  /^(?:\S{0,200}\/)?(?:[\w.-]{0,40}-)?(?:(?:ld(?:\.\w{1,8})?|mold|collect2|cc1(?:plus)?|(?:gcc|g\+\+|clang(?:\+\+)?)(?:-\d{1,3})?): (?:fatal error|error|warning|all warnings being|cannot find|in function)|ld: \S{1,400} undefined reference to )/
+  /^(?:\S{0,200}\/)?(?:[\w.-]{0,40}-)?(?:(?:ld(?:\.\w{1,8})?|mold|collect2|cc1(?:plus)?|(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?)(?:-\d{1,3})?): (?:fatal error|error|warning|all warnings being|cannot find|in function)|ld: \S{1,400} undefined reference to )/
 // GNU ld says what it misses behind the object file or the source line that asks for it.
 const missing = /(?:undefined reference to|multiple definition of|undefined symbol:|duplicate symbol:) ?['"`‘]?([^'’"`;]{1,400})/
 const refusal =

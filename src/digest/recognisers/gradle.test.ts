@@ -111,4 +111,13 @@ describe('the recogniser for Gradle', () => {
       "4 Execution failed for task ':test'. @ - | > There were failing tests. See the report at: file:///work/app/index.html",
     ])
   })
+
+  it('reads what two streams wrote into each other', () => {
+    const log =
+      "10 tests completed, 1 failed\n\nLogTest > reads() FAILED\nFAILURE: Build failed with an exception.\n    java.lang.IllegalArgumentException at LogTest.java:61\n\n* What went wrong:\n> Task :checkstyleMain FAILED\nExecution failed for task ':checkstyleMain'.\n> Unable to create Root Module\n6 actionable tasks: 6 executed\n"
+    expect(failuresOf(recogniseWith(gradle, log))).toEqual([
+      '3 LogTest > reads() @ LogTest.java:61 | java.lang.IllegalArgumentException at LogTest.java:61',
+      "9 Execution failed for task ':checkstyleMain'. @ - | > Unable to create Root Module",
+    ])
+  })
 })

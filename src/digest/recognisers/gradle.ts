@@ -4,12 +4,14 @@ import { countsIn, gathering, ranks } from './parts.ts'
 import type { LogLine, Recogniser } from './recogniser.ts'
 
 const test = /^(?!> )(\S.{0,1000} > .{1,1000}) FAILED$/
-const testEnd = /^(?:\S.{0,1000} > .{1,1000} (?:PASSED|SKIPPED|STARTED)|> Task :\S+.*|:[\w:-]+(?: .*)?|\d{1,9} tests? completed, .*|FAILURE: .*)$/
+const testEnd = /^(?:\S.{0,1000} > .{1,1000} (?:PASSED|SKIPPED|STARTED)|> Task :\S+.*|:[\w:-]+(?: .*)?|\d{1,9} tests? completed, .*)$/
 const completed = /^\d{1,9} tests? completed, \d{1,9} failed(?:, \d{1,9} skipped)?$/
 const outcome = /^BUILD (?:SUCCESSFUL|FAILED)(?: in \d|$)/
 const heading = /^\* (Where|What went wrong|Try|Exception is|Get more help)\b/
 const script = /^.{1,60} '(.{1,400})' line: (\d{1,7})$/
 const kotlin = /^([ew]): (?:file:\/\/)?([^\s:]{1,300}\.kts?):(?: ?\()?(\d{1,7})(?::|, )(\d{1,7})\)?:? (.+)$/
+// Of the other stream, in between.
+const progress = /^> Task :|^\d{1,9} actionable tasks?: /
 // What other lines of the log tell in full.
 const echo = /^> (?:There were failing tests\.|Compilation (?:failed; see|error\.)|A failure occurred while executing org\.jetbrains\.kotlin)/
 const deprecated = /^Deprecated Gradle features were used/
@@ -32,7 +34,7 @@ export const gradle: Recogniser = {
     const explainBuild = (line: LogLine): void => {
       const at = script.exec(line.text)
       if (section === 'Where') place = at ? `${at[1]}:${at[2]}` : place
-      if (section !== 'What went wrong' || line.text === '') return
+      if (section !== 'What went wrong' || line.text === '' || progress.test(line.text)) return
       if (!named) {
         named = line
         open = undefined

@@ -22,7 +22,7 @@ describe('the recogniser for make', () => {
       },
       [
         "6 docs: Error 1 @ Makefile:8 | cp: cannot stat 'manual.adoc': No such file or directory",
-        '15 store.o: Error 1 @ Makefile:4 | 1 | int f(void) { return lenght; }',
+        '15 store.o: Error 1 @ Makefile:4 | store.c:1:22: error: ‘lenght’ undeclared (first use in this function)',
       ],
     ],
     [
@@ -31,7 +31,7 @@ describe('the recogniser for make', () => {
       {
         failed: 1,
       },
-      ['12 store.o: Error 1 @ Makefile:4 | 1 | int f(void) { return lenght; }'],
+      ['12 store.o: Error 1 @ Makefile:4 | store.c:1:22: error: ‘lenght’ undeclared (first use in this function)'],
     ],
     [
       'make-killed',
@@ -88,5 +88,10 @@ describe('the recogniser for make', () => {
 
   it('shows that there was nothing to do', () => {
     expect(recogniseWith(make, "make: Nothing to be done for 'all'.\n")).toMatchObject({ counts: {}, failures: [], totals: [{ number: 1 }] })
+  })
+
+  it('knows a failure and its echo in other languages', () => {
+    const log = 'cp gen/schema.h .\ncp: Datei nicht gefunden\nmake[1]: *** [Makefile:3: all] Fehler 1\nmake: *** [Makefile:9: lib] Fehler 2\n'
+    expect(failuresOf(recogniseWith(make, log))).toEqual(['3 all: Fehler 1 @ Makefile:3 | cp: Datei nicht gefunden'])
   })
 })

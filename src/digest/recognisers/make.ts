@@ -5,6 +5,10 @@ import type { LogLine, Recogniser } from './recogniser.ts'
 const own = /^(?:g|mingw32-|p)?make(?:\.exe)?(?:\[(\d{1,3})\])?: (.*)$/
 // `*** [Makefile:4: store.o] Error 1`; older ones do not name the line.
 const recipe = /^\*\*\* \[(?:([^\s:[\]]{1,300}:\d{1,7}): )?(.{1,1000})\] (.+)$/
+// `Error 2` in the language of the user.
+const echo = /^\p{L}+ 2$/u
+// Compilers tell of themselves, and of more than the target that failed.
+const ofCompiler = /^\s*\d{0,7} \|| (?:warning|note): |^In file included from /
 const refusal = /^\*\*\* (.{1,1000}?)\. {1,2}Stop\.$/
 const inMakefile = /^([^\s:]{1,300}:\d{1,7}): \*\*\* (.{1,1000}?)\.? {1,2}Stop\.$/
 const tolerated = /^\[.{1,1000}\] Error \d{1,5} \(ignored\)$|^warning: /
@@ -17,14 +21,14 @@ export const make: Recogniser = {
     /^(?:g|mingw32-|p)?make(?:\.exe)?(?:\[\d{1,3}\])?: (?:\*\*\* |\[.{1,1000}\] Error \d{1,5} \(ignored\)|Nothing to be done for |[`'].{1,300}' is up to date\.)|^[^\s:]{1,300}:\d{1,7}: \*\*\* .{1,1000}\. {1,2}Stop\.$/,
   open() {
     const said = gathering('make', 'target')
-    const recent = recentLines(6)
+    const recent = recentLines(12)
     let deepest = 0
     let warnings = 0
 
     const fail = (line: LogLine, title: string, place: string | undefined): void => {
       const open = said.failure(line, title, place)
-      const before = recent.before(line).slice(0, 4)
-      for (const detail of before) open.detail(detail, tellsTrouble(detail.text) ? ranks.message : ranks.other)
+      const before = recent.before(line).filter(({ text }) => !ofCompiler.test(text))
+      for (const detail of before.slice(0, 4)) open.detail(detail, tellsTrouble(detail.text) ? ranks.message : ranks.other)
     }
     const warn = (line: LogLine): void => {
       warnings += 1
@@ -34,7 +38,7 @@ export const make: Recogniser = {
       const found = recipe.exec(message)
       const refused = refusal.exec(message)
       // A make that ran another make fails with its status: that says nothing new.
-      if (found && level < deepest && found[3] === 'Error 2') said.total(line)
+      if (found && level < deepest && echo.test(found[3] as string)) said.total(line)
       else if (found) fail(line, `${found[2]}: ${found[3]}`, found[1])
       else if (refused) fail(line, refused[1] as string, undefined)
       else if (tolerated.test(message)) warn(line)

@@ -145,4 +145,22 @@ describe('the recogniser for Maven', () => {
       '[INFO] Scanning for projects...\n[INFO] Running shop.StoreTest\n[ERROR] connection lost\n[INFO] Tests run: 1, Failures: 0, Errors: 0, Skipped: 0\n[INFO] BUILD SUCCESS\n'
     expect(recogniseWith(maven, log)).toMatchObject({ counts: { failed: 0, passed: 1, total: 1 }, failures: [] })
   })
+
+  it('does not take for an error what a build came through', () => {
+    const marked = '[ERROR] /work/app/src/Entities.java:[63,29] unmappable character for encoding UTF-8\n'
+    expect(failuresOf(recogniseWith(maven, `${marked}[INFO] BUILD SUCCESS\n`))).toEqual([])
+    expect(failuresOf(recogniseWith(maven, `${marked}[INFO] BUILD FAILURE\n`))).toHaveLength(1)
+  })
+
+  it('explains a goal by what Maven marks and by exceptions, not by what else the log goes on with', () => {
+    const log =
+      '[INFO] BUILD FAILURE\n[ERROR] Failed to execute goal org.example:x-plugin:1:run (default) on project shop: it broke -> [Help 1]\nCaused by: java.io.IOException: disk full\n    at shop.Store.open(Store.java:31)\n[ERROR] Signature errors found.\n[Pipeline] }\nArchiving artifacts\n'
+    const recognised = recogniseWith(maven, log)
+    expect(recognised?.failures[0]?.place).toBe('Store.java:31')
+    expect(recognised?.failures[0]?.details.map(({ text }) => text.trim())).toEqual([
+      'Caused by: java.io.IOException: disk full',
+      '[ERROR] Signature errors found.',
+      'at shop.Store.open(Store.java:31)',
+    ])
+  })
 })
