@@ -1,7 +1,7 @@
+import { type ByteSource, readBytes, sourceOf } from '../core/byte-source.ts'
 import { streamNames } from '../core/command.ts'
 import { logTotals, type RunRecord, type StreamTotals } from '../core/run.ts'
 import { splitLines } from '../core/text.ts'
-import { sourceOf } from '../digest/byte-source.ts'
 import type { LogSection, LogStream } from '../digest/log.ts'
 import { lineFeedsOf } from '../digest/suspects.ts'
 import { findPieces, type LogPiece, type LogStretch, openStretches } from '../engine/log-reader.ts'
@@ -22,6 +22,23 @@ export function logStreams(folder: RunFolder, record: RunRecord, { masker, unsav
     const sections = known?.bytes === 0 ? [] : [...sectionsOf(findPieces(folder[name], known), masker, known), ...endOf(totals, masker, unsaved?.[name])]
     return { name, sections, bytes: totals.bytes, lines: totals.lines, droppedBytes: totals.droppedBytes }
   })
+}
+
+/** A log that is given to be digested. */
+export function streamOf(log: string | Uint8Array | ByteSource, mask: Masker): LogStream {
+  const source = typeof log === 'string' ? sourceOf(Buffer.from(log)) : log instanceof Uint8Array ? sourceOf(log) : log
+  const section: LogSection = { firstLine: 1, source, mask }
+  return {
+    name: 'stdout',
+    sections: source.length === 0 ? [] : [section],
+    bytes: source.length,
+    // Not counted where nobody asks.
+    get lines() {
+      const unfinished = source.length > 0 && readBytes(source, source.length - 1, source.length)[0] !== 10
+      return lineFeedsOf(section) + (unfinished ? 1 : 0)
+    },
+    droppedBytes: 0,
+  }
 }
 
 /** All that is printed on a pseudo-terminal is one stream. */

@@ -1,5 +1,5 @@
+import { readBytes } from '../core/byte-source.ts'
 import { cleanLine } from '../core/text.ts'
-import { readBytes } from './byte-source.ts'
 import type { LineRef, LogSection, Mask } from './log.ts'
 
 /** A line that is too long to be held: its last frame, or the beginning and the end of that. */

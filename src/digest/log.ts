@@ -1,6 +1,6 @@
+import type { ByteSource } from '../core/byte-source.ts'
+import { sourceOf } from '../core/byte-source.ts'
 import { byteLength, clampLine, cleanLine, headBytes, stripControls } from '../core/text.ts'
-import type { ByteSource } from './byte-source.ts'
-import { sourceOf } from './byte-source.ts'
 import type { LongLine } from './log-text.ts'
 import { lineFeedAfter, lineFeedBefore, maskedLine, plainHead } from './log-text.ts'
 import { shorten } from './shorten.ts'

@@ -1,4 +1,4 @@
-import type { ByteSource } from './byte-source.ts'
+import type { ByteSource } from '../core/byte-source.ts'
 import { sieveGroups, sieveProgram } from './sieve-program.ts'
 
 /** A line as wasm/sieve.ts found it. */

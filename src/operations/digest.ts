@@ -1,5 +1,5 @@
 import { optional, strictObject } from 'valibot'
-import { anyText, whole } from './fields.ts'
+import { log, whole } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const digest = operation({
@@ -7,9 +7,14 @@ export const digest = operation({
   summary: 'Make a digest of any log: its size, the lines that matter with their numbers, and its end.',
   description: 'Reads FILE, or standard input without one. Nothing is stored.',
   input: strictObject({
-    text: anyText('The log.'),
+    text: log('The log.'),
+    previous: optional(log('The log of an earlier run of the same that passed: what is new against it counts more.')),
     budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
   }),
-  cli: { hidden: ['text'], values: { budget: 'BYTES' }, examples: ['holdfast digest build.log', 'npm test 2>&1 | holdfast digest --budget 1000'] },
+  cli: {
+    hidden: ['text', 'previous'],
+    values: { budget: 'BYTES' },
+    examples: ['holdfast digest build.log', 'npm test 2>&1 | holdfast digest --budget 1000', 'holdfast digest build.log --previous build-that-passed.log'],
+  },
   run: (app, input) => app.digest(input),
 })

@@ -20,6 +20,7 @@ import {
   transform,
   union,
 } from 'valibot'
+import type { ByteSource } from '../core/byte-source.ts'
 import { maxTerminalSide } from '../core/limits.ts'
 
 /**
@@ -96,9 +97,16 @@ function rowsAndColumns() {
   const side = pipe(number(sides), integer(sides), minValue(2, sides), maxValue(maxTerminalSide, sides))
   return strictObject({ rows: side, columns: side }, sides)
 }
+
 /** Text of any kind that is only read, never handed to a program. */
 export function anyText(about: string) {
   return described(string('text'), 'text', about, 'text')
+}
+
+/** A log of any kind and length, which is only read; a program may also give bytes, or say where to read them. */
+export function log(about: string) {
+  const isSource = (value: unknown): value is ByteSource => typeof value === 'object' && value !== null && 'length' in value && 'read' in value
+  return described(union([string(), instance(Uint8Array), custom<ByteSource>(isSource)], 'text'), 'text', about, 'text')
 }
 
 /** Milliseconds. That it is positive and not too long is checked with the limits, where the ceiling is known. */

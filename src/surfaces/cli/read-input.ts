@@ -1,5 +1,6 @@
-import { createReadStream } from 'node:fs'
+import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type ByteSource, readBytes, sourceOf } from '../../core/byte-source.ts'
 import { errnoOf, failure } from '../../core/errors.ts'
 import { formatCount } from '../../core/text.ts'
 import type { CliIo } from './io.ts'
@@ -19,8 +20,48 @@ export async function readInput(io: CliIo, field: string, source: string): Promi
   return Buffer.concat(chunks, bytes)
 }
 
-/** Text of a log of any length: past 256 MiB its head and its tail, with a line in between that says what is missing. */
-export async function readLog(io: CliIo, source: string, maxBytes = maxInputBytes): Promise<string> {
+/** A log of any length: a file where it lies; of what comes through a pipe past 256 MiB its head and its tail, with a line in between that says what is missing. */
+export async function openLog(io: CliIo, source: string, maxBytes = maxInputBytes): Promise<OpenLog> {
+  const file = source === '-' ? undefined : openFile(resolve(io.cwd, source))
+  if (file && !isUtf16(readBytes(file, 0, 2))) return file
+  file?.close()
+  const bytes = await readEnds(io, source, maxBytes)
+  return { ...sourceOf(isUtf16(bytes) ? Buffer.from(decode(bytes)) : bytes), close() {} }
+}
+
+export interface OpenLog extends ByteSource {
+  close(): void
+}
+
+/** Undefined for what has no length: a pipe, a device, a file that the kernel makes up. */
+function openFile(path: string): OpenLog | undefined {
+  const descriptor = openOr(path)
+  const info = fstatSync(descriptor)
+  const close = (): void => closeSync(descriptor)
+  if (info.isFile() && info.size > 0) return { length: info.size, read: (target, from) => readFully(descriptor, target, from), close }
+  close()
+  return undefined
+}
+
+function openOr(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    throw failure('file_unreadable', { path, why: errnoOf(error) ?? String(error) }, error)
+  }
+}
+
+function readFully(descriptor: number, target: Uint8Array, from: number): number {
+  let done = 0
+  while (done < target.length) {
+    const read = readSync(descriptor, target, done, target.length - done, from + done)
+    if (read === 0) break
+    done += read
+  }
+  return done
+}
+
+async function readEnds(io: CliIo, source: string, maxBytes: number): Promise<Uint8Array> {
   const half = Math.floor(maxBytes / 2)
   const head: Uint8Array[] = []
   const tail: Uint8Array[] = []
@@ -38,15 +79,13 @@ export async function readLog(io: CliIo, source: string, maxBytes = maxInputByte
       droppedBytes += first
     }
   }
-  if (droppedBytes === 0) return decode(Buffer.concat([...head, ...tail]))
-  return `${decode(Buffer.concat(head))}\n[${formatCount(droppedBytes)} bytes left out]\n${decode(Buffer.concat(tail))}`
+  const note = droppedBytes === 0 ? [] : [Buffer.from(`\n[${formatCount(droppedBytes)} bytes left out]\n`)]
+  return Buffer.concat([...head, ...note, ...tail])
 }
 
-// UTF-16 announces itself by its first two bytes; everything else is read as UTF-8 with what is broken replaced.
-function decode(bytes: Uint8Array): string {
-  const encoding = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8'
-  return new TextDecoder(encoding).decode(bytes)
-}
+// UTF-16 announces itself by its first two bytes; everything else is UTF-8.
+const isUtf16 = (bytes: Uint8Array): boolean => (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
+const decode = (bytes: Uint8Array): string => new TextDecoder(bytes[0] === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes)
 
 /** The same as it comes, of any length; a missing file is told when it is read. */
 export async function* chunksOf(io: CliIo, source: string): AsyncGenerator<Uint8Array> {

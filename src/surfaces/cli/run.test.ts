@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { fakeRun, play } from '../../../test/support/fake-cli.ts'
 import type { App, OutputInput, OutputResult, RunSummary, SearchResult } from '../../app/api.ts'
+import { type ByteSource, readBytes } from '../../core/byte-source.ts'
 import { failure } from '../../core/errors.ts'
 import { operations } from '../../operations/index.ts'
 import { commandWords, loadCommands } from './commands.ts'
 import { commandHelp, generalHelp } from './help.ts'
-import { readLog } from './read-input.ts'
+import { openLog } from './read-input.ts'
 import { clip, widthOf } from './width.ts'
 
 const commands = await loadCommands()
@@ -318,7 +319,7 @@ describe('commands', () => {
   })
 
   it('digest reads a file or standard input', async () => {
-    const digest = async ({ text }: { text: string }) => ({ digest: `of ${text}` })
+    const digest = async ({ text }: { text: string | Uint8Array | ByteSource }) => ({ digest: `of ${readBytes(text as ByteSource, 0, 100)}` })
     expect((await play(['digest', '--budget', '100'], { app: { digest }, stdin: 'piped' })).stdout).toBe('of piped\n')
     expect((await play(['digest', '/no/such'], { app: { digest } })).stderr).toBe('holdfast: the file /no/such cannot be read: ENOENT\n')
   })
@@ -450,7 +451,7 @@ describe('small parts', () => {
     const stdin = (async function* () {
       for (const letter of 'abcdefghij') yield Buffer.from(letter.repeat(10))
     })()
-    const text = await readLog({ stdin } as never, '-', 40)
-    expect(text).toBe(`${'a'.repeat(10)}${'b'.repeat(10)}\n[60 bytes left out]\n${'i'.repeat(10)}${'j'.repeat(10)}`)
+    const log = await openLog({ stdin } as never, '-', 40)
+    expect(readBytes(log, 0, 100).toString()).toBe(`${'a'.repeat(10)}${'b'.repeat(10)}\n[60 bytes left out]\n${'i'.repeat(10)}${'j'.repeat(10)}`)
   })
 })
