@@ -1,5 +1,6 @@
 // npm run bench [-- --quick] [-- --only TOPIC]: measures Holdfast against raw spawn in the same process and prints what was reached.
 import { parseArgs } from 'node:util'
+import { answers } from './answers.mjs'
 import { digest } from './digest.mjs'
 import { history } from './history.mjs'
 import { latency } from './latency.mjs'
@@ -9,7 +10,7 @@ import { throughput } from './throughput.mjs'
 import { workspaces } from './workspaces.mjs'
 import { openWorld } from './world.mjs'
 
-const topics = { latency, throughput, history, start, digest, workspaces }
+const topics = { latency, throughput, history, start, digest, answers, workspaces }
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true } } })
 const unknown = (values.only ?? []).filter((name) => !Object.hasOwn(topics, name))
 if (unknown.length > 0) {
