@@ -1,14 +1,20 @@
 import { plural } from '../core/text.ts'
-import type { LogStream } from './log.ts'
-import { lineAfter, lineFrom, lineHead } from './log.ts'
+import { linesToRead } from './lines-to-read.ts'
+import type { LineRef, LogStream } from './log.ts'
+import { lineHead, lineToJudge } from './log.ts'
 import { recognisers } from './recognisers/all.ts'
 import type { LogLine, Recognised, Recogniser } from './recognisers/recogniser.ts'
 import { unwrap } from './wrapper.ts'
 
 /** What the tools that a log is of said in it; empty where none is known. */
 export function recognise(streams: readonly LogStream[], known: readonly Recogniser[] = recognisers): Recognised[] {
-  const lines = streams.flatMap((stream) => [...linesOf(stream)])
-  const present = known.filter(({ signs }) => lines.some(({ text }) => signs.test(text)))
+  const refs = streams.flatMap((stream) => linesToRead(stream).map((ref) => ({ stream, ref })))
+  const present = presentIn(
+    refs.map(({ ref }) => ref),
+    known,
+  )
+  if (present.length === 0) return []
+  const lines = refs.map(({ stream, ref }): LogLine => ({ stream: stream.name, number: ref.number, text: unwrap(lineHead(ref)), ref }))
   return present.flatMap((recogniser) => {
     const reader = recogniser.open()
     for (const line of lines) reader.line(line)
@@ -16,12 +22,15 @@ export function recognise(streams: readonly LogStream[], known: readonly Recogni
   })
 }
 
-function* linesOf(stream: LogStream): Generator<LogLine> {
-  for (const section of stream.sections) {
-    for (let ref = lineFrom(section, 0, section.firstLine); ref; ref = lineAfter(ref)) {
-      yield { stream: stream.name, number: ref.number, text: unwrap(lineHead(ref)), ref }
-    }
+/** Those of whose tool a line has a sign. */
+function presentIn(lines: readonly LineRef[], known: readonly Recogniser[]): Recogniser[] {
+  let absent = [...known]
+  for (const line of lines) {
+    if (absent.length === 0) break
+    const text = unwrap(lineToJudge(line))
+    if (absent.some(({ signs }) => signs.test(text))) absent = absent.filter(({ signs }) => !signs.test(text))
   }
+  return known.filter((recogniser) => !absent.includes(recogniser))
 }
 
 /** `vitest: 3 failed, 20 passed (23 tests)`. Only what is known is said, and never that nothing failed unless the log states it. */
