@@ -20,7 +20,7 @@ describe('the recogniser for CMake', () => {
         warnings: 1,
       },
       [
-        '20 Could NOT find Protobuf (missing: Protobuf_LIBRARIES Protobuf_INCLUDE_DIR) @ cmake/Checks.cmake:3 | Could NOT find Protobuf (missing: Protobuf_LIBRARIES Protobuf_INCLUDE_DIR)',
+        '20 Could NOT find Protobuf (missing: Protobuf_LIBRARIES Protobuf_INCLUDE_DIR) (Required is at least version "3.20") @ cmake/Checks.cmake:3 | Could NOT find Protobuf (missing: Protobuf_LIBRARIES Protobuf_INCLUDE_DIR)',
       ],
     ],
     ['cmake-passed', 'CMake 3.25', {}, []],
@@ -32,7 +32,7 @@ describe('the recogniser for CMake', () => {
         warnings: 2,
       },
       [
-        '26 Cannot specify link libraries for target "nosuch" which is not built by @ cmake/Checks.cmake:4 | Cannot specify link libraries for target "nosuch" which is not built by',
+        '26 Cannot specify link libraries for target "nosuch" which is not built by this project. @ cmake/Checks.cmake:4 | Cannot specify link libraries for target "nosuch" which is not built by',
       ],
     ],
   ])('counts and places what %s holds (%s)', (name, _by, counts, failures) => {

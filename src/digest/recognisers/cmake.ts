@@ -8,6 +8,7 @@ const caller = /^\s+([^\s:]{1,300}:\d{1,7}) \([\w-]{1,100}\)$/
 const outcome = /^-- (?:Configuring incomplete, errors occurred!|Generating done|Build files have been written to: )|^CMake Generate step failed/
 // Modules of CMake itself, which fail on behalf of who calls them.
 const module = /\/share\/cmake[^/]{0,20}\/|\/vcpkg\/scripts\//
+const maxTitleChars = 200
 
 /** The configure and generate steps; what a build prints is of make, ninja and the compilers. */
 export const cmake: Recogniser = {
@@ -20,6 +21,7 @@ export const cmake: Recogniser = {
     let warnings = 0
     let open: OpenFailure | undefined
     let isTitled = false
+    let isTitling = false
     let isWarning = false
     return {
       line(line) {
@@ -28,6 +30,7 @@ export const cmake: Recogniser = {
         if (found) {
           isWarning = String(found[1]).endsWith('Warning')
           isTitled = found[3] !== undefined
+          isTitling = false
           if (isWarning) {
             warnings += 1
             said.warning(line)
@@ -39,7 +42,10 @@ export const cmake: Recogniser = {
           return
         }
         if (outcome.test(text)) said.total(line)
-        if (text === '') return
+        if (text === '') {
+          isTitling = false
+          return
+        }
         if (/^\S/.test(text)) {
           // The heading of the callers goes on with a diagnosis, anything else ends it.
           if (!text.startsWith('Call Stack')) {
@@ -55,7 +61,10 @@ export const cmake: Recogniser = {
           return
         }
         if (by === undefined) {
+          // The first paragraph of a message, which CMake breaks into lines.
           if (!isTitled) open.title = text.trim()
+          else if (isTitling && open.title.length < maxTitleChars) open.title += ` ${text.trim()}`
+          isTitling = isTitling || !isTitled
           isTitled = true
           open.detail(line, ranks.message)
         } else if (!module.test(by)) {

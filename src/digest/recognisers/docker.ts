@@ -21,7 +21,7 @@ const maxSteps = 500
 export const docker: Recogniser = {
   name: 'docker',
   signs:
-    /^#\d{1,4} (?:\[(?:internal|(?:[\w.-]{1,60} )?\d{1,3}\/\d{1,3})\] |ERROR: |naming to )|^ERROR: failed to (?:solve|build): |^Step \d{1,4}\/\d{1,4} : [A-Z]+ |^The command '.{1,2000}' returned a non-zero code: \d|^(?:docker: )?(?:Error response from daemon: |Cannot connect to the Docker daemon at )|^unable to prepare context: /,
+    /^#\d{1,4} (?:\[(?:internal|[\w. -]{0,120}\d{1,3}\/\d{1,3})\] |ERROR: |naming to )|^ ?=> ERROR \[|^ERROR: failed to (?:solve|build): |^Step \d{1,4}\/\d{1,4} : [A-Z]+ |^The command '.{1,2000}' returned a non-zero code: \d|^(?:docker: )?(?:Error response from daemon: |Cannot connect to the Docker daemon at )|^unable to prepare context: /,
   open() {
     const said = gathering('docker', 'step')
     const recent = recentLines(8)

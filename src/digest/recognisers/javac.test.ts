@@ -83,4 +83,10 @@ describe('the recogniser for javac', () => {
     const lines = linesOf(sample('javac-errors'))
     expect(recogniseWith(javac, lines.slice(11))?.counts).toEqual({ errors: 4, warnings: 4 })
   })
+
+  it('reads what Ant puts its task before', () => {
+    const log =
+      '    [javac] Compiling 2 source files to /work/app/out\n    [javac] /work/app/src/Cart.java:12: error: cannot find symbol\n    [javac]     sum += item.prise();\n    [javac]                ^\n    [javac]   symbol:   method prise()\n    [javac] 1 error\n'
+    expect(failuresOf(recogniseWith(javac, log))).toEqual(['2 cannot find symbol @ /work/app/src/Cart.java:12 | [javac]   symbol:   method prise()'])
+  })
 })

@@ -7,13 +7,15 @@ const diagnosis = /^(?::[\w:-]{1,100}(?=\/))?([^\s:][^:]{0,300}\.java:\d{1,7}): 
 // Without a file, only what no other tool says.
 const bare =
   /^(error|warning): (?:\[\w{1,30}\] |file not found: |warnings found and -Werror|invalid (?:flag|source release|target release)|release version |no source files|error reading |Class names, )/
+// Ant puts its task before every line.
+const ofAnt = /^\s*\[javac\] ?/
 const total = /^(\d{1,9}) (error|warning)s?$/
 const comparison = /^\s{2,}(?:symbol|location|required|found|reason|where)\b/
 
 export const javac: Recogniser = {
   name: 'javac',
   signs:
-    /^(?::[\w:-]{1,100}(?=\/))?[^\s:][^:]{0,300}\.java:\d{1,7}: (?:error|warning): |^error: (?:file not found: .{1,300}\.java$|warnings found and -Werror specified)/,
+    /^(?:\s*\[javac\] |:[\w:-]{1,100}(?=\/))?[^\s:][^:]{0,300}\.java:\d{1,7}: (?:error|warning): |^error: (?:file not found: .{1,300}\.java$|warnings found and -Werror specified)/,
   open() {
     const said = gathering('javac', 'error')
     const counted = { error: 0, warning: 0 }
@@ -21,7 +23,7 @@ export const javac: Recogniser = {
     let open: OpenFailure | undefined
     return {
       line(line) {
-        const { text } = line
+        const text = line.text.replace(ofAnt, '')
         const found = diagnosis.exec(text)
         const kind = found?.[2] ?? bare.exec(text)?.[1]
         if (kind === 'error' || kind === 'warning') {

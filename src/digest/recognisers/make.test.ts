@@ -94,4 +94,10 @@ describe('the recogniser for make', () => {
     const log = 'cp gen/schema.h .\ncp: Datei nicht gefunden\nmake[1]: *** [Makefile:3: all] Fehler 1\nmake: *** [Makefile:9: lib] Fehler 2\n'
     expect(failuresOf(recogniseWith(make, log))).toEqual(['3 all: Fehler 1 @ Makefile:3 | cp: Datei nicht gefunden'])
   })
+
+  it('explains a program that make could not start', () => {
+    expect(failuresOf(recogniseWith(make, './check.sh\nmake: ./check.sh: Permission denied\nmake: *** [Makefile:2: all] Error 127\n'))).toEqual([
+      '3 all: Error 127 @ Makefile:2 | make: ./check.sh: Permission denied',
+    ])
+  })
 })

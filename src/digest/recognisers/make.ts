@@ -13,6 +13,7 @@ const refusal = /^\*\*\* (.{1,1000}?)\. {1,2}Stop\.$/
 const inMakefile = /^([^\s:]{1,300}:\d{1,7}): \*\*\* (.{1,1000}?)\.? {1,2}Stop\.$/
 const tolerated = /^\[.{1,1000}\] Error \d{1,5} \(ignored\)$|^warning: /
 const overriding = /^[^\s:]{1,300}:\d{1,7}: warning: (?:overriding|ignoring old) (?:recipe|commands) for target /
+const closing = /^(?:\*\*\* |\[.{1,1000}\] |Entering |Leaving |Nothing )/
 const idle = /^Nothing to be done for |^[`'].{1,300}' is up to date\.$/
 
 export const make: Recogniser = {
@@ -50,8 +51,11 @@ export const make: Recogniser = {
       line(line) {
         const found = own.exec(line.text)
         if (found) {
-          read(line, Number(found[1] ?? 0), found[2] as string)
-          recent.clear()
+          const message = found[2] as string
+          read(line, Number(found[1] ?? 0), message)
+          // What make says of a program that it could not start explains the failure after it.
+          if (closing.test(message)) recent.clear()
+          else recent.add(line)
           return
         }
         const refused = inMakefile.exec(line.text)

@@ -163,4 +163,18 @@ describe('the recogniser for Maven', () => {
       'at shop.Store.open(Store.java:31)',
     ])
   })
+
+  it.each([
+    [
+      '[ERROR] /work/app/src/main/kotlin/Cart.kt: (12, 18) Unresolved reference: prise',
+      'Unresolved reference: prise @ /work/app/src/main/kotlin/Cart.kt:12:18',
+    ],
+    [
+      '[ERROR] src/main/java/Cart.java:[12,5] (sizes) LineLength: Line is longer than 100 characters.',
+      '(sizes) LineLength: Line is longer than 100 characters. @ src/main/java/Cart.java:12:5',
+    ],
+    ['[ERROR] /work/app/src/Cart.scala:12: not found: value prise', 'not found: value prise @ /work/app/src/Cart.scala:12'],
+  ])('finds the place in %s', (line, failure) => {
+    expect(failuresOf(recogniseWith(maven, `[INFO] Scanning for projects...\n${line}\n[INFO] BUILD FAILURE\n`))).toEqual([`2 ${failure} | -`])
+  })
 })

@@ -6,7 +6,8 @@ import { maxFailures } from './recogniser.ts'
 import { surefire } from './surefire.ts'
 
 const leveled = /^\[(INFO|ERROR|FATAL|WARNING|WARN|DEBUG)\] ?(.*)$/
-const source = /^(.{0,10}?[^\s:[\]]{1,300}\.\w{1,8}):\[?(\d{1,7})[,:](\d{1,7})\]?:? (.+)$/
+// `Cart.java:[6,15] message`; other compilers and checkers write `Cart.kt: (6, 15) message`, `Cart.java:6:15: message` or `Cart.scala:6: message`.
+const source = /^((?:[A-Z]:)?[^\s:[\]]{1,300}\.\w{1,8}):(?: ?[[(])?(\d{1,7})(?:[,:] ?(\d{1,7}))?[\])]?:? (.+)$/
 const comparison = /^ {2,}(?:symbol|location|required|found|reason)\b/
 const exception = /^(?:Caused by: )?[\w$.]{1,300}(?:Exception|Error)(?:: |$)/
 const goal = /^Failed to execute goal (.+)$/
@@ -41,7 +42,7 @@ export const maven: Recogniser = {
       open = said.failure(line, message)
     }
     const addSource = (line: LogLine, [, file, row, column, message]: RegExpExecArray): void => {
-      const place = `${file}:${row}:${column}`
+      const place = column === undefined ? `${file}:${row}` : `${file}:${row}:${column}`
       const before = compiled.failures
       const failure = compiled.failure(line, message as string, place, `${place} ${message}`)
       // The end of the log repeats what the compiler said.
