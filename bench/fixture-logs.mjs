@@ -3,7 +3,7 @@ import { capital, dice, isoAt, nouns, people, verbs } from './fixture-words.mjs'
 /** A run of Vitest in which three of many tests fail. */
 export function testOutput({ seed, files }) {
   const { whole, pick, phrase } = dice(seed)
-  const lines = [' RUN  v3.2.4 /work/shop', '']
+  const lines = [' RUN  v3.2.4 ~/shop', '']
   for (let i = 0; i < files; i += 1) {
     lines.push(` ✓ test/${nouns[i % nouns.length]}.test.ts (${whole(3, 9)} tests) ${whole(4, 90)}ms`)
     for (let k = whole(2, 4); k > 0; k -= 1) lines.push(`   ✓ ${pick(verbs)}s the ${phrase(2)} ${whole(1, 30)}ms`)
