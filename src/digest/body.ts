@@ -42,7 +42,7 @@ export function digestBody(streams: readonly LogStream[], { budget, failed, spar
     isOld: comparison?.passing ? (line) => comparison.passing?.isNew(line) === false : undefined,
   })
   const outlines = recognised.length > 0 ? new Map<LogStream, Outline>() : outlinesOf(talking, budget - spare)
-  for (const { stream, weight } of incidents) if (failed && weight >= graveWeight && loggish.has(outlines.get(stream)?.kind ?? '')) outlines.delete(stream)
+  for (const { stream, weight } of incidents) if (failed && weight >= graveWeight) outlines.delete(stream)
   const page = pageOf({ bytes: outlines.size > 0 ? budget - spare : bytes, streams, surveys, describe: describeStream })
   for (const [stream, { lines }] of outlines) for (const line of lines) page.say(line, stream)
   const isLog = ({ stream }: { readonly stream: LogStream }): boolean => !outlines.has(stream)
@@ -100,8 +100,7 @@ function showWhole(streams: readonly LogStream[], talking: readonly LogStream[],
   return byteLength(text) <= budget ? text : undefined
 }
 
-/** A stream of records may be a log; then what went wrong in it says more than its shape. */
-const loggish: ReadonlySet<string> = new Set(['NDJSON'])
+/** Of what failed, the words of something so grave say more than the shape of its text. */
 const graveWeight = severities.failure * 10
 
 /** The shapes of the streams that are data; of two streams each leaves room for the other. */

@@ -34,7 +34,7 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   round(roomy ? 0.5 : 0.75, (i) => (i === 0 ? (roomy ? 6 : 2) : i < 4 && roomy ? 3 : 1))
   for (const { stream, line } of summariesOf(choice)) if (within(roomy ? 0.6 : 0.85)) page.show(stream, line)
   round(0.9, (i) => (i === 0 ? 12 : i < 3 ? 5 : 2))
-  for (const { stream, line } of newLines.slice(0, maxNewLines)) if (within(0.94) && !isFiller(lineHead(line))) page.show(stream, line)
+  for (const { stream, line } of likeliest(newLines, incidents)) if (within(0.94) && !isFiller(lineHead(line))) page.show(stream, line)
   if (roomy) {
     for (const { stream, tail } of [...surveys].reverse())
       for (const group of tail.slice(-4).reverse()) if (!isFiller(lineHead(group.last)) && within(0.97)) page.showGroup(stream, group)
@@ -46,7 +46,17 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   }
 }
 
-const maxNewLines = 12
+/** Lines before and behind an incident that may belong to it. */
+const nearBefore = 3
+const nearBehind = 11
+
+/** Of the new lines those at the first incidents: elsewhere there are new ones in any two runs. Where nothing looks like trouble, all of them. */
+function likeliest(newLines: readonly PlacedLine[], incidents: readonly Incident[]): readonly PlacedLine[] {
+  if (incidents.length === 0) return newLines
+  const isAt = ({ stream, line }: PlacedLine, incident: Incident): boolean =>
+    stream === incident.stream && line.number >= incident.head.line.number - nearBefore && line.number <= incident.end.number + nearBehind
+  return newLines.filter((placed) => incidents.slice(0, 2).some((incident) => isAt(placed, incident)))
+}
 
 /**
  * The last lines come first in the accounts, so that no flood of errors can push them out; between those of stderr and

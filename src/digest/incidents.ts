@@ -1,9 +1,9 @@
 import { commonness, usesOf } from './commonness.ts'
-import { endOf, excerpt, prefaceOf, troubleAfter } from './lines-that-matter.ts'
+import { endOf, excerpt, nextOf, prefaceOf, toolText, troubleAfter } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
-import { lineAfter, lineHead } from './log.ts'
+import { lineBefore, lineHead } from './log.ts'
 import type { Failure } from './recognisers/recogniser.ts'
-import { isConclusive, judge, severities } from './severity.ts'
+import { isConclusive, isTitle, judge, severities } from './severity.ts'
 import { isStackFrame } from './stack.ts'
 import type { Finding, Survey } from './survey.ts'
 import { isGivenUp, isResolution, verdictOf } from './verdict.ts'
@@ -56,7 +56,7 @@ export function incidentsOf(surveys: readonly Survey[], { failures = [], isOld =
   })
   const ordered = found.sort(byWeight)
   const judged = ordered.map((incident, i) => (i < maxJudged ? weighed(incident, aftermath(incident)) : incident)).sort(byWeight)
-  return withLastGrave(judged)
+  return withOutermost(judged)
 }
 
 // Small differences say less than the order of the log: the first of equals is the likeliest cause.
@@ -64,13 +64,18 @@ const rank = ({ weight }: Incident): number => Math.round(weight / 4)
 const byWeight = (a: Incident, b: Incident): number => rank(b) - rank(a) || a.head.line.number - b.head.line.number
 const weighed = (incident: Incident, bonus: number): Incident => (bonus === 0 ? incident : { ...incident, weight: incident.weight + bonus })
 
-/** The first of equals is the likeliest cause, but a log may hold errors that were expected: so the last grave one has its turn right after the first. */
-function withLastGrave(ordered: readonly Incident[]): Incident[] {
-  const floor = Math.max(severities.failure * 10, (ordered[0]?.weight ?? 0) - 20)
-  let last = 0
-  for (const [i, incident] of ordered.entries())
-    if (incident.weight >= floor && incident.head.line.number > (ordered[last] as Incident).head.line.number) last = i
-  return last > 1 ? [...ordered.slice(0, 1), ordered[last] as Incident, ...ordered.slice(1, last), ...ordered.slice(last + 1)] : [...ordered]
+/**
+ * A log may hold errors that were expected, and one failure may cause hundreds that say more: so the last and the first grave one
+ * have their turn right after the likeliest.
+ */
+function withOutermost(ordered: readonly Incident[]): Incident[] {
+  const [top] = ordered
+  if (!top) return []
+  const grave = ordered.filter(({ weight }) => weight >= Math.max(severities.failure * 10, top.weight - 20))
+  const number = ({ head }: Incident): number => head.line.number
+  const last = grave.reduce((best, incident) => (number(incident) > number(best) ? incident : best), top)
+  const first = grave.reduce((best, incident) => (number(incident) < number(best) ? incident : best), top)
+  return [...new Set([top, last, first, ...ordered])]
 }
 
 type IsOld = (line: LineRef) => boolean
@@ -78,7 +83,10 @@ type IsOld = (line: LineRef) => boolean
 const firstOf = (finding: Finding): LineRef => finding.members[0] as LineRef
 
 function heaviest({ stream, findings }: Survey, isOld: IsOld): Sighting[] {
-  const candidates = findings.filter((finding) => finding.severity >= severities.trouble && !isStackFrame(lineHead(firstOf(finding))))
+  const named = findings.filter((finding) => finding.severity !== severities.summary && !isStackFrame(lineHead(firstOf(finding))))
+  const errors = named.filter(({ severity }) => severity !== severities.warning)
+  // Where nothing is called an error, what a tool warned of may be why it failed.
+  const candidates = errors.some(({ severity }) => severity >= severities.failure) ? errors : named
   const uses = usesOf(candidates)
   return candidates
     .map((finding) => ({ finding, weight: finding.weight - commonness(finding, uses, stream) }))
@@ -153,9 +161,14 @@ function clusters(stream: LogStream, sightings: readonly Sighting[]): Incident[]
   return found
 }
 
-// A verdict on a test begins an incident of its own, unless it goes on from the line before it.
-const begins = ({ line, failure }: Sighting, open: readonly Sighting[]): boolean =>
-  (open.at(-1) as Sighting).line.number < line.number - 1 && (failure !== undefined || verdictOf(lineHead(line)) === 'failed')
+// A verdict on a test begins an incident of its own, unless it goes on from the line before it; so does what follows a title, or a line by which
+// the trouble before it was borne with.
+function begins({ line, failure }: Sighting, open: readonly Sighting[]): boolean {
+  if ((open.at(-1) as Sighting).line.number === line.number - 1) return false
+  if (failure !== undefined || verdictOf(lineHead(line)) === 'failed') return true
+  const above = lineBefore(line)
+  return above !== undefined && (isTitle(toolText(above)) || isResolution(lineHead(above)))
+}
 
 function incidentOf(stream: LogStream, sightings: Sighting[], end: LineRef): Incident {
   const strongest = sightings.reduce((best, sighting) => (sighting.weight > best.weight ? sighting : best))
@@ -176,8 +189,8 @@ function aftermath(incident: Incident): number {
   if (isGivenUp(own)) return 4
   let bonus = isResolution(own) ? -12 : 0
   if (sightings.some(({ line }) => verdictOf(lineHead(line)) === 'failed')) return bonus
-  let line = lineAfter((sightings.at(-1) as Sighting).line)
-  for (let i = 0; line && i < maxAftermath; i += 1, line = lineAfter(line)) {
+  let line = nextOf((sightings.at(-1) as Sighting).line)
+  for (let i = 0; line && i < maxAftermath; i += 1, line = nextOf(line)) {
     const text = lineHead(line)
     if (i < 6 && isGivenUp(text)) return bonus + 2
     if (i < 4 && bonus === 0 && isResolution(text)) bonus = i === 0 ? -14 : -8

@@ -3,10 +3,25 @@ import { lineAfter, lineBefore, lineHead } from './log.ts'
 import { continues, isFiller, isHeading, isTitle, judge, severities } from './severity.ts'
 import { isInnermostLast, isOwnFrame, isStackFrame } from './stack.ts'
 import { verdictOf } from './verdict.ts'
-import { unwrap } from './wrapper.ts'
+import { sourceOf, unwrap } from './wrapper.ts'
 
 /** A line as its tool printed it, as far as it is judged. */
 export const toolText = (line: LineRef): string => unwrap(lineHead(line))
+
+/** The next line of the same container, process or step: others may have printed in between. */
+export function nextOf(line: LineRef): LineRef | undefined {
+  return neighbour(line, lineAfter)
+}
+
+function neighbour(line: LineRef, step: (line: LineRef) => LineRef | undefined): LineRef | undefined {
+  let next = step(line)
+  const source = next && sourceOf(lineHead(line))
+  if (!source) return next
+  for (let i = 0; next && i < maxBetween && sourceOf(lineHead(next)) !== source; i += 1) next = step(next)
+  return next
+}
+
+const maxBetween = 40
 
 /** How far the lines that go with a headline are followed. */
 const maxContext = 80
@@ -16,7 +31,7 @@ export function endOf(headline: LineRef): LineRef {
   const text = toolText(headline)
   let end = headline
   let blanks = 0
-  for (let line = lineAfter(headline); line && line.number <= headline.number + maxContext; line = lineAfter(line)) {
+  for (let line = nextOf(headline), i = 0; line && i < maxContext; line = nextOf(line), i += 1) {
     const next = toolText(line)
     if (next.trim() === '') {
       blanks += 1
@@ -43,18 +58,19 @@ export function prefaceOf(headline: LineRef): LineRef[] {
   const text = toolText(headline)
   const depth = indentOf(text)
   const found: LineRef[] = []
-  let above = lineBefore(headline)
+  const before = (line: LineRef): LineRef | undefined => neighbour(line, lineBefore)
+  let above = before(headline)
   if (verdictOf(lineHead(headline)) === 'failed') {
-    for (; above && found.length < maxPreface && isMessageOfTest(toolText(above)); above = lineBefore(above)) found.unshift(above)
+    for (; above && found.length < maxPreface && isMessageOfTest(toolText(above)); above = before(above)) found.unshift(above)
     if (found.length > 0) return found
   }
   const file = placeFile.exec(text)?.[1]
   let nearest: LineRef | undefined = above
-  for (let i = 0; nearest && i < maxAbove && lineHead(nearest).trim() !== ''; i += 1, nearest = lineBefore(nearest)) {
+  for (let i = 0; nearest && i < maxAbove && lineHead(nearest).trim() !== ''; i += 1, nearest = before(nearest)) {
     const title = toolText(nearest)
     if (isTitle(title) || (file && title.startsWith(file) && isHeading(title))) return [nearest]
   }
-  for (let i = 0; above && i < maxAbove; i += 1, above = lineBefore(above)) {
+  for (let i = 0; above && i < maxAbove; i += 1, above = before(above)) {
     const line = toolText(above)
     if (line.trim() === '') {
       if (i > 1) return []
@@ -97,7 +113,7 @@ export function excerpt(from: LineRef, end: LineRef): Excerpt {
     telling.push(...(own.length === 0 ? stack.slice(0, 2) : last ? own.slice(-maxOwnFrames) : own.slice(0, maxOwnFrames)))
     stack = []
   }
-  for (let line: LineRef | undefined = from; line && line.number <= end.number && lines.length < maxLines; line = lineAfter(line)) {
+  for (let line: LineRef | undefined = from; line && line.number <= end.number && lines.length < maxLines; line = nextOf(line)) {
     const text = toolText(line)
     if (text.trim() === '' || (isFiller(text) && line !== from)) continue
     if (isStackFrame(text)) {
@@ -121,7 +137,7 @@ export function troubleAfter(from: LineRef): LineRef[] {
 /** A few lines after another that have no visible tie to it. */
 export function linesAfter(from: LineRef, most: number): LineRef[] {
   const found: LineRef[] = []
-  let line = lineAfter(from)
-  for (let i = 0; line && i < most; i += 1, line = lineAfter(line)) if (!isFiller(lineHead(line))) found.push(line)
+  let line = nextOf(from)
+  for (let i = 0; line && i < most; i += 1, line = nextOf(line)) if (!isFiller(lineHead(line))) found.push(line)
   return found
 }

@@ -24,14 +24,15 @@ const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\
 const suspicious = new RegExp([...troubleWords.map(literal), ...troubleWordStarts.map((start) => `(?<![\\w])${literal(start)}`)].join('|'), 'i')
 
 // What may stand between the wrapper of a runner and the message.
-const stamp = /^(?:\s*(?:\[\d[^\]]{0,40}\]|\d\d:\d\d(?=\s)|#\d{1,4}(?=\s)|[│|┃](?=\s)|[A-Za-z][\w./-]{0,40} {1,12}\|(?=\s)|[>](?=\s)))+\s*/
+const stamp = /^(?:\s*(?:\[\d[^\]]{0,40}\]|\d\d:\d\d(?=\s)|#\d{0,4}(?=\s)|[│|┃](?=\s)|[A-Za-z][\w./-]{0,40} {1,12}\|(?=\s)|[>](?=\s)))+\s*/
 
 const unstamp = (line: string): string => unwrap(line).replace(stamp, '')
 
 const level =
-  /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"(?:level|severity|levelname)":\s?")?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|error|err|warn(?:ing)?|info|debug)(?=[\])>|"]|\s*:|\s-|\s)/
+  /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"(?:level|severity|levelname)":\s?")?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|error|err|warn(?:ing)?|info|debug)(?=[\])>|"/]|\s*:|\s-|\s)/
 
 const benign: readonly RegExp[] = [
+  /\b(?:errors?|err|exception|failures?)["']?\s?[:=]\s?(?:none|null|nil|false|undefined|""|''|-)(?![\w.])/gi,
   // Counts of nothing.
   /\b(?:0|no|zero|without(?: any)?) (?:\w+ )?(?:errors?|failures?|failed|failing|warnings?|problems?|issues?|exceptions?|conflicts?|vulnerabilities)\b/gi,
   /\b(?:errors?|failures?|failed|failing|warnings?|problems?|exceptions?|fail|number of (?:errors|failures) in tests)["']?\s?[:=]\s?0\b/gi,
@@ -55,7 +56,7 @@ const isName = (token: string): boolean => word.test(token) && !spoken.test(toke
 const passing = /^\s*(?:✓|✔|√|ok \d|ok\s|PASS(?:ED)?\b|--- PASS|\[ {7}OK \]|\[\s*PASSED)|(?:\.\.\. ?ok|\bPASSED|\.\. OK)\s*$/
 // Source text of scripts that runners print before they run it.
 const scriptSource =
-  /^\s*(?:\+{1,4} |\$ )?(?:echo|printf|if|elif|fi|then|grep|egrep|trap|export|set [-+]|test -|\[\[? |case |function |return |exit \d|local |for |while |def |raise |throw |catch|try\b|\/\/|#!|assert |alias )(?:\s|\b|$)/
+  /^\+{1,4} \S|^\s*(?:\$ |\S{1,200}\.\w{1,6}:\d{1,7}:\s{0,40})?(?:\*\s|\}\s|echo|printf|if|elif|fi|then|grep|egrep|trap|export|set [-+]|test -|\[\[? |case |function |return |exit \d|local |for |while |def |raise |throw |catch|try\b|\/\/|#!|assert |alias )(?:\s|\b|$)/
 
 const boilerplate =
   /^(?:Picked up (?:_JAVA|JAVA|JDK)_|Please refer to \S|See \S{1,300} for (?:the individual|more|details)|See dump files|\[Help \d|-> \[Help|To see the full stack trace|Re-run (?:Maven|with)|For more information|After correcting the problems|mvn <|A complete log of this run|Run with --|Get more help at|> Run with|note: run with|note: Some details|Use --|Try:?$|\* (?:Try|Get more help))|http:\/\/cwiki\.apache\.org/i
@@ -78,7 +79,7 @@ const causes: readonly RegExp[] = [
   /^(?:thread '[^']{0,200}' )?panicked at |^\s*panic: |^thread '.{0,200}' (?:\(\d+\) )?panicked|^fatal(?: error)?: |^runtime error: |^SIG(?:SEGV|ABRT|BUS|ILL)\b/i,
   // Exceptions by name, also behind "Caused by:", a package or a thread.
   /^(?:stderr: |E {2,8}|Caused by: |Exception in thread "[^"]{0,100}" |Uncaught (?:exception:? )?|Unhandled \w{1,20}:? ?|\w{0,20}\.?\[?ERROR\]? )?(?:[a-z_$][\w$]{0,60}[.:/]{1,2}){0,12}[A-Z][\w$]{0,80}(?:Error|Exception|Failure|Fault|Timeout)(?: \[\w{1,60}\])?(?:: \S|$)/,
-  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|\bBus error\b|Disk quota exceeded|Too many open files/i,
+  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bSIG(?:SEGV|ABRT|BUS|ILL)\b|\bfatal error has been detected|\bcore dumped\b|\bBus error\b|Disk quota exceeded|Too many open files/i,
   /^Killed(?: |$)|: Killed(?: |$)|\boom-kill/,
   /: command not found|: not found$|No such file or directory|Permission denied|Cannot find (?:module|package)|No module named|Connection refused|handshake timeout|No rule to make target|Address already in use|EACCES|ENOENT|ECONNREFUSED|EADDRINUSE|ERESOLVE|ETIMEDOUT/,
 ]
@@ -101,7 +102,7 @@ const verdict =
 
 // What no program can go on after, unlike an exception that a log may mention in passing.
 const conclusive =
-  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|^Killed(?: |$)|Disk quota exceeded/i
+  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|^Killed(?: |$)|Disk quota exceeded|\bSIG(?:SEGV|ABRT|BUS|ILL)\b|\bfatal error has been detected/i
 
 /** True for a line that names what no program can go on after. */
 export const isConclusive = (line: string): boolean => conclusive.test(line)
@@ -123,8 +124,13 @@ export function judge(line: string): Judgement {
   if (!suspicious.test(text)) return nothing
   const unstamped = unstamp(text)
   const found = level.exec(unstamped.slice(0, 90)) ?? (unstamped.length < text.length ? spokenLevel.exec(unstamped) : null)
-  const mark = found && isMark(unstamped, found) ? markOf(found[1] as string) : 'none'
-  const plain = mark === 'none' ? unstamped.trimStart() : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
+  const code = coded.exec(unstamped)
+  const mark = code ? (codes[(code[1] ?? code[2]) as string] ?? 'none') : found && isMark(unstamped, found) ? markOf(found[1] as string) : 'none'
+  const plain = code?.[1]
+    ? unstamped.slice(code[0].length)
+    : mark === 'none' || code
+      ? unstamped.trimStart()
+      : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
   const message = saidIn(unstamped) ?? plain
   if (message === '' || boilerplate.test(message)) return nothing
   const severity = severityOf(unstamped, message, mark)
@@ -137,6 +143,20 @@ export function judge(line: string): Judgement {
 }
 
 // A level in lower case without a colon is one where the time stands before it.
+// The level as a letter or a number, which counts where it stands.
+const coded = /^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s{1,12}\d{1,9} [\w./-]{1,80}:\d{1,7}\] |^\{.{0,200}"level":\s?([1-6]0)\b/
+const codes: Readonly<Record<string, Mark>> = {
+  I: 'info',
+  W: 'warning',
+  E: 'error',
+  F: 'error',
+  10: 'info',
+  20: 'info',
+  30: 'info',
+  40: 'warning',
+  50: 'error',
+  60: 'error',
+}
 const spokenLevel = /^(error|err|fatal|panic|critical|warn(?:ing)?|info|debug)(?=\s)/
 
 const jsonField = /"(?:msg|message|err|error|reason|exception)"\s?:\s?"((?:[^"\\]|\\.){1,300})/g
@@ -185,7 +205,7 @@ function severityOf(unstamped: string, message: string, mark: Mark): Severity {
 }
 
 const continuation =
-  /^goroutine \d|^created by |^[\w./*()$-]{1,200}\(.{0,300}\)$|^\s*(?:at\s|\.{3}|Caused by|Suppressed|File "|[|│┃>^~+*-]|-->|\d{1,6} [|│]|=+>|(?:stdout|stderr|expected|actual|received|got|want|symbol|location|required|found|reason|left|right|note|help|diff|Error|error|message|cause|caused|in|from)\b|E {2})/i
+  /^goroutine \d|^\[signal |^created by |^[\w./*()$-]{1,200}\(.{0,300}\)$|^\s*(?:at\s|\.{3}|Caused by|Suppressed|File "|[|│┃>^~+*-]|-->|\d{1,6} [|│]|=+>|(?:stdout|stderr|expected|actual|received|got|want|symbol|location|required|found|reason|left|right|note|help|diff|Error|error|message|cause|caused|in|from)\b|E {2})/i
 
 /** True for a line that only says where help is, or that something else went well. */
 export function isFiller(line: string): boolean {

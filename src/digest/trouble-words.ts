@@ -64,6 +64,13 @@ export const troubleWords: readonly string[] = [
   'level=',
   'status code',
   'broken',
+  'sigsegv',
+  'sigabrt',
+  'sigbus',
+  'sigill',
+  'sigkill',
+  '"level":50',
+  '"level":60',
 ]
 
 /** The same, but they count only where no letter, digit or underscore stands before them. */

@@ -34,3 +34,16 @@ const clock = /^(?:(?:\[(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[^\]]{0,20}\]|\d{4
 export function clockLength(line: string): number {
   return clock.exec(line)?.[0].length ?? 0
 }
+
+const source =
+  /^(?:\s*(?:\[?\d{4}-\d\d-\d\d[T ]\S{1,40}|\d\d:\d\d:\d\d\S{0,12}))?\s*(?:([\w.-]{1,60}[-_]\d{1,3}) {1,40}\||(std(?:out|err) [FP])\s|\[(pod\/[\w./-]{1,160})\]|(#\d{1,4}) \d{1,6}\.\d|[A-Z][a-z]{2} [ \d]\d [\d:.]{8,18} ([\w.-]{1,64} [\w./@()-]{1,64})(?:\[\d{1,8}\])?:)/
+
+/** Which container, pod, process or step a line of an interleaved log is of; empty where it does not say. */
+export function sourceOf(line: string): string {
+  return (
+    source
+      .exec(line)
+      ?.slice(1)
+      .find((name) => name !== undefined) ?? ''
+  )
+}
