@@ -5,6 +5,9 @@ import { maxDetails, maxFailures } from './recogniser.ts'
 export const ranks = { message: 0, comparison: 1, place: 2, source: 3, other: 4 } as const
 export type Rank = (typeof ranks)[keyof typeof ranks]
 
+/** So that a long comparison leaves room for the place, and a deep stack for the source. */
+const mostOfRank: Readonly<Record<Rank, number>> = { 0: 4, 1: 6, 2: 3, 3: 4, 4: maxDetails }
+
 /** A failure whose details are still being read. */
 export interface OpenFailure {
   /** The line that names it; a later one may name it better. */
@@ -78,7 +81,7 @@ function openFailure(line: LogLine, title: string, place: string | undefined): {
     title,
     place,
     detail(detail, rank) {
-      if (detail.text === '') return
+      if (detail.text === '' || details.filter((entry) => entry.rank === rank).length >= mostOfRank[rank]) return
       if (details.length === maxDetails) {
         const worst = details.reduce((last, entry, i) => (entry.rank >= (details[last]?.rank ?? 0) ? i : last), 0)
         if ((details[worst]?.rank ?? 0) <= rank) return

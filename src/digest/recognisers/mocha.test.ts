@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { failuresOf, inBrief, linesOf, recogniseWith, sample } from '../../../test/support/recognised.ts'
+import { mocha } from './mocha.ts'
+import type { Counts } from './recogniser.ts'
+
+// What the digest says of each failure: the number of its line, its title, its place, and the most telling detail.
+const table: readonly (readonly [what: string, sample: string, counts: Counts, failures: readonly string[]])[] = [
+  [
+    'failed tests and hooks',
+    'mocha-spec',
+    { failed: 7, passed: 3, skipped: 2 },
+    [
+      '33 hooks > "before all" hook: connects for "works" @ test-mocha/hooks.js:1:60 | Error: connection refused',
+      '39 strings > are equal @ test-mocha/hooks.js:2:63 | Error: expected values',
+      '52 strings > throws a string @ - | Error: the string "just text" was thrown, throw an Error :)',
+      '57 sum > adds two numbers @ test-mocha/expect.js:2:48 | AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
+      '73 sum > of objects > compares deeply @ test-mocha/expect.js:2:84 | AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:',
+      "116 load > reads a file that is there @ src/sum.js:2:49 | Error: ENOENT: no such file or directory, open '/nowhere/file.txt'",
+      '124 load > ends in time @ - | Error: Timeout of 100ms exceeded. For async tests and hooks, ensure "done()" is called; if returning a Promise, ensure it resolves. (/home/dev/app/test-mocha/sum.js)',
+    ],
+  ],
+  [
+    'in colour',
+    'mocha-colour',
+    { failed: 7, passed: 3, skipped: 2 },
+    [
+      '33 hooks > "before all" hook: connects for "works" @ test-mocha/hooks.js:1:60 | Error: connection refused',
+      '39 strings > are equal @ test-mocha/hooks.js:2:63 | Error: expected values',
+      '52 strings > throws a string @ - | Error: the string "just text" was thrown, throw an Error :)',
+      '57 sum > adds two numbers @ test-mocha/expect.js:2:48 | AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
+      '73 sum > of objects > compares deeply @ test-mocha/expect.js:2:84 | AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:',
+      "116 load > reads a file that is there @ src/sum.js:2:49 | Error: ENOENT: no such file or directory, open '/nowhere/file.txt'",
+      '124 load > ends in time @ - | Error: Timeout of 100ms exceeded. For async tests and hooks, ensure "done()" is called; if returning a Promise, ensure it resolves. (/home/dev/app/test-mocha/sum.js)',
+    ],
+  ],
+  [
+    'the dot reporter',
+    'mocha-dot',
+    { failed: 7, passed: 3, skipped: 2 },
+    [
+      '11 hooks > "before all" hook: connects for "works" @ test-mocha/hooks.js:1:60 | Error: connection refused',
+      '17 strings > are equal @ test-mocha/hooks.js:2:63 | Error: expected values',
+      '30 strings > throws a string @ - | Error: the string "just text" was thrown, throw an Error :)',
+      '35 sum > adds two numbers @ test-mocha/expect.js:2:48 | AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
+      '51 sum > of objects > compares deeply @ test-mocha/expect.js:2:84 | AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:',
+      "94 load > reads a file that is there @ src/sum.js:2:49 | Error: ENOENT: no such file or directory, open '/nowhere/file.txt'",
+      '102 load > ends in time @ - | Error: Timeout of 100ms exceeded. For async tests and hooks, ensure "done()" is called; if returning a Promise, ensure it resolves. (/home/dev/app/test-mocha/sum.js)',
+    ],
+  ],
+  ['all passed', 'mocha-passed', { passed: 1, skipped: 1 }, []],
+  ['no tests found', 'mocha-none', {}, ['1 Error: No test files found: "nothing" @ - | -']],
+  [
+    'a file that cannot be parsed',
+    'mocha-syntax',
+    {},
+    ['2 Exception during run: /home/dev/app/test-mocha/zz-broken.js:1 @ /home/dev/app/test-mocha/zz-broken.js:1 | const x = ;'],
+  ],
+]
+
+describe('mocha', () => {
+  it.each(table)('is read: %s', (_what, name, counts, failures) => {
+    const recognised = recogniseWith(mocha, sample(name))
+    expect(recognised?.counts).toEqual(counts)
+    expect(failuresOf(recognised)).toEqual(failures)
+  })
+
+  it('shows of a failure the message, what was expected, and its place', () => {
+    expect(inBrief(recogniseWith(mocha, sample('mocha-spec')))).toMatchObject({
+      failures: { 1: { details: ['Error: expected values', '+ expected - actual', '-three', '+two', 'at Context.<anonymous> (test-mocha/hooks.js:2:63)'] } },
+      totals: ['3 passing (162ms)', '2 pending', '7 failing'],
+    })
+  })
+
+  it('reads the failures that are left of a cut log', () => {
+    const lines = linesOf(sample('mocha-spec'))
+    expect(recogniseWith(mocha, lines.slice(0, 56))).toMatchObject({ counts: { failed: 7, passed: 3 }, failures: { length: 3 } })
+    expect(recogniseWith(mocha, [...lines.slice(28, 34), ...lines.slice(50)])).toMatchObject({ failures: { length: 6 } })
+  })
+})

@@ -1,0 +1,90 @@
+import { explanationOf } from './js-details.ts'
+import type { OpenFailure } from './parts.ts'
+import { gathering, ranks } from './parts.ts'
+import type { LogLine, Recogniser } from './recogniser.ts'
+
+const row = /^(\s*)✖ (\S.*) \(\d{1,9}(?:\.\d{1,9})?ms\)(?: # (.*))?$/
+// A suite opens before its tests and closes with a row of its own, of which the failure is that of its tests.
+const suite = /^(\s*)▶ (\S.*?)(?: \(\d{1,9}(?:\.\d{1,9})?ms\))?$/
+const total = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo) (\d{1,9})$/
+const location = /^test at (\S.{0,400}:\d{1,7}:\d{1,7})$/
+const spokenError = /^(?:Uncaught )?\w{0,60}Error(?: \[\w{1,60}\])?: \S/
+const maxSuites = 64
+const maxCrashes = 50
+
+/** The test runner of Node.js with its spec reporter. With the one for TAP, see tap. */
+export const nodeTest: Recogniser = {
+  name: 'node-test',
+  signs:
+    /^ℹ (?:tests|suites|pass|fail|cancelled|duration_ms) \d|^✖ failing tests:$|^\s*[✔✖﹣] \S.{0,600} \(\d{1,9}\.\d{3,9}ms\)(?: # .{0,200})?$|^test at \S.{0,400}\.[cm]?[jt]s:\d{1,7}:\d{1,7}$/,
+  open() {
+    // While the tests run, suites among them; and in the list at the end, without suites and with places.
+    const inline = gathering('node-test', 'test')
+    const listed = gathering('node-test', 'test')
+    const counts = new Map<string, number>()
+    const suites = new Map<number, string>()
+    /** What was printed before the row of a file that did not get to its tests. */
+    const crashes = new Map<string, LogLine>()
+    let gathered = inline
+    let error: LogLine | undefined
+    let at: LogLine | undefined
+    let current:
+      | { readonly open: OpenFailure; readonly indent: number; readonly start: LogLine | undefined; readonly read: (line: LogLine) => void }
+      | undefined
+    const begin = (line: LogLine, indent: number, title: string): void => {
+      const open = gathered.failure(line, title)
+      if (error && /[\\/]|\.[cm]?[jt]s$/.test(title) && crashes.size < maxCrashes) crashes.set(title, error)
+      const crash = crashes.get(title)
+      if (crash) open.detail(crash, ranks.message)
+      current = { open, indent, start: at, read: explanationOf(open) }
+      error = undefined
+    }
+    const close = (): void => {
+      // The frame that failed says more than where the test begins.
+      if (current?.start) {
+        current.open.detail(current.start, ranks.place)
+        current.open.place ??= location.exec(current.start.text)?.[1]
+      }
+      current = undefined
+    }
+    return {
+      line(line) {
+        const { text } = line
+        if (current && (text === '' || text.search(/\S/) > current.indent) && !row.test(text)) {
+          current.read(line)
+          return
+        }
+        close()
+        const counted = total.exec(text)
+        const failed = row.exec(text)
+        if (counted) {
+          const [, word = '', count] = counted
+          counts.set(word, (counts.get(word) ?? 0) + Number(count))
+          if (word !== 'suites') for (const each of [inline, listed]) each.total(line)
+          gathered = inline
+        } else if (text === '✖ failing tests:') gathered = listed
+        else if (location.test(text)) at = line
+        else if (failed) {
+          const [, margin = '', title = '', directive = ''] = failed
+          if (suites.get(margin.length) !== title && !/^(?:TODO|SKIP)\b/.test(directive)) begin(line, margin.length, title)
+          at = undefined
+        } else {
+          const opened = suite.exec(text)
+          if (opened && suites.size < maxSuites) suites.set((opened[1] as string).length, opened[2] as string)
+          if (spokenError.test(text)) error = line
+        }
+      },
+      end() {
+        close()
+        const chosen = listed.failures > 0 ? listed : inline
+        const known = counts.size > 0
+        return chosen.result({
+          failed: known ? (counts.get('fail') ?? 0) + (counts.get('cancelled') ?? 0) || undefined : chosen.failures || undefined,
+          passed: counts.get('pass'),
+          skipped: (counts.get('skipped') ?? 0) + (counts.get('todo') ?? 0) || undefined,
+          total: counts.get('tests'),
+        })
+      },
+    }
+  },
+}
