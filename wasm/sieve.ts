@@ -69,7 +69,6 @@ function isWord(c: u32): bool {
 
 /** Whether a needle of one of these groups has its window at `p`; no byte before `floor` counts. */
 function isNeedle(p: usize, groupBits: u32, floor: usize): bool {
-  if (!passesFilter(p)) return false
   const folded = foldedAt(p)
   while (groupBits) {
     const group = ctz(groupBits)
@@ -102,7 +101,7 @@ function hasNeedle(from: usize, end: usize): bool {
     v128.store(0, found)
     for (let bits = i8x16.bitmask(i8x16.ne(found, i8x16.splat(0))); bits; bits &= bits - 1) {
       const lane = ctz(bits)
-      if (p + lane < end && isNeedle(p + lane, load<u8>(lane), from)) return true
+      if (p + lane < end && passesFilter(p + lane) && isNeedle(p + lane, load<u8>(lane), from)) return true
     }
   }
   return false
@@ -331,7 +330,7 @@ export function sieve(from: usize, end: usize): usize {
         const isEscape = (escapeBits >> lane) & 1
         const at = isEscape ? p + lane : p + lane - 3
         if (at >= end) break
-        if (!isEscape && (<isize>at < <isize>floor || !isNeedle(at, load<u8>(lane), floor))) continue
+        if (!isEscape && (!passesFilter(at) || <isize>at < <isize>floor || !isNeedle(at, load<u8>(lane), floor))) continue
         const start = lineStart(at, floor)
         const stop = lineEnd(at, end)
         feeds += popcnt(lineFeeds & ((1 << lane) - 1))

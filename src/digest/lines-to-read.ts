@@ -11,7 +11,7 @@ const wholeBytes = 2 * 1024 * 1024
 const edgeBytes = 256 * 1024
 const linesBefore = 8
 const linesAfter = 24
-const maxNeighbours = 4096
+const maxNeighbours = 1024
 
 /** The lines that whoever reads lines one by one gets of a stream, in order: all of them, or of a long one those that may matter. */
 export function linesToRead(stream: LogStream): LineRef[] {

@@ -16,8 +16,8 @@ const cellBytes = 8 * 1024
 const aroundBytes = 2 * 1024
 /** A section of no more is one cell: it is masked as a whole. */
 const oneCellBytes = 128 * 1024
-/** A private key is known by its first and its last line; no real one is longer than a window. */
-const windowBytes = 64 * 1024
+/** A private key is known by its first and its last line; no real one is longer. */
+const keyBytes = 64 * 1024
 const keyWords = 'PRIVATE KEY'
 /** A longer line is read by its ends. A quarter of it is more than is shown of any line. */
 const maxLineBytes = 32 * 1024
@@ -47,8 +47,9 @@ interface Frame {
 }
 
 const held = new WeakMap<LogSection, Held>()
+const windowBytes = 16 * 1024
 const maxCells = 64
-const maxWindows = 8
+const maxWindows = 32
 const maxLong = 64
 const maxKeys = 4096
 
@@ -126,8 +127,11 @@ export function plainHead(line: LineRef): string {
     const frame = lastFrameOf(line)
     return decode(readBytes(section.source, frame.from, Math.min(frame.to, frame.from + maxLineBytes)))
   }
-  const { bytes, from } = windowAt(section, start)
-  return decode(end - from <= bytes.length ? bytes.subarray(start - from, end - from) : readBytes(section.source, start, end))
+  // Lines that are judged are far apart; what is read one after the other is in a window already.
+  const index = Math.floor(start / windowBytes)
+  const bytes = heldOf(section).windows.get(index)
+  const from = index * windowBytes
+  return decode(bytes && end - from <= bytes.length ? bytes.subarray(start - from, end - from) : readBytes(section.source, start, end))
 }
 
 const decode = (bytes: Buffer): string => bytes.toString('utf8')
@@ -185,16 +189,20 @@ function countFeeds(bytes: Buffer, from: number, to: number): number {
 
 /** How many bytes around these have to be looked at to know what is secret in them. */
 function reachAround(section: LogSection, mask: Mask, from: number, to: number): number {
-  const last = Math.floor(to / windowBytes) + 1
-  for (let index = Math.max(0, Math.floor(from / windowBytes) - 1); index <= last; index += 1) {
-    if (hasKey(section, index)) return Math.max(windowBytes, mask.reach)
+  const last = Math.floor(to / keyBytes) + 1
+  for (let index = Math.max(0, Math.floor(from / keyBytes) - 1); index <= last; index += 1) {
+    if (hasKey(section, index)) return Math.max(keyBytes, mask.reach)
   }
   return Math.max(aroundBytes, mask.reach)
 }
 
+const keyScratch = Buffer.alloc(keyBytes + keyWords.length)
+
 function hasKey(section: LogSection, index: number): boolean {
-  const from = index * windowBytes
-  return remembered(heldOf(section).keys, index, maxKeys, () => readBytes(section.source, from, from + windowBytes + keyWords.length).includes(keyWords))
+  return remembered(heldOf(section).keys, index, maxKeys, () => {
+    const size = section.source.read(keyScratch, index * keyBytes)
+    return keyScratch.subarray(0, size).includes(keyWords)
+  })
 }
 
 function longLine(line: LineRef): string | LongLine {
