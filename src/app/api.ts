@@ -1,3 +1,4 @@
+import type { ByteSource } from '../core/byte-source.ts'
 import type { Input, StreamName } from '../core/command.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Gap, Leftover, RunRecord, RunState, Usage } from '../core/run.ts'
@@ -37,7 +38,12 @@ export interface App extends FileUseCases {
   /** New output as it comes, until the run ends; raw bytes. */
   follow(input: { run: string; streams: readonly StreamName[] }, call: Call & { onOutput(chunk: LiveOutput): void }): Promise<void>
   search(input: SearchInput): Promise<SearchResult>
-  digest(input: { text: string; budget?: number | undefined }): Promise<{ digest: string }>
+  /** `previous`: the log of an earlier run of the same that passed. */
+  digest(input: {
+    text: string | Uint8Array | ByteSource
+    previous?: string | Uint8Array | ByteSource | undefined
+    budget?: number | undefined
+  }): Promise<{ digest: string }>
   snapshot(input: { context?: string | undefined; limit?: number | undefined }): Promise<SnapshotResult>
   /** The stored context snapshot, or one made now where none was stored. */
   resume(): Promise<SnapshotResult>

@@ -1,6 +1,6 @@
 import { type RunRecord, type Verdict, verdictOf } from '../core/run.ts'
 import type { LogStream } from '../digest/log.ts'
-import type { Comparison, Difference, PastLog } from '../digest/past.ts'
+import { type Comparison, compare, type Difference, type PastLog } from '../digest/past.ts'
 import type { RunComparison, RunDifference } from './api.ts'
 import type { AppContext } from './context.ts'
 import { type RunFolder, readRecord } from './run-folder.ts'
@@ -43,6 +43,11 @@ export function movedBetween(from: string, to: string): PastLog['moved'] {
     b.pop()
   }
   return { from: a.join('/'), to: b.join('/') }
+}
+
+/** With a log that somebody says is of an earlier run that passed. */
+export function compareWithPassed(stream: LogStream, previous: LogStream): Comparison {
+  return compare([stream], [{ name: 'the previous log', outcome: 'passed', earlierMs: null, streams: [previous] }])
 }
 
 /** A comparison as programs read it. */

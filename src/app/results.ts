@@ -1,21 +1,13 @@
-import { type StreamName, streamNames } from '../core/command.ts'
-import { logTotals, type RunRecord, type StreamTotals } from '../core/run.ts'
-import { splitLines } from '../core/text.ts'
+import type { StreamName } from '../core/command.ts'
+import type { RunRecord, StreamTotals } from '../core/run.ts'
 import { digestRun } from '../digest/digest.ts'
-import type { LogStream } from '../digest/log.ts'
 import { compare, type PastLog } from '../digest/past.ts'
-import { readSections, sectionsOf, type TextSection } from '../engine/log-reader.ts'
 import type { RunResult, StreamResult } from './api.ts'
-import type { ActiveRun, AppContext, EndedRun } from './context.ts'
+import type { AppContext } from './context.ts'
+import { type Held, logStreams } from './log-streams.ts'
 import { findPrevious, toComparison } from './previous.ts'
 import type { RunFolder } from './run-folder.ts'
 import { prepareText, textOf } from './screen-text.ts'
-
-/** How much of each log a digest is made from. The middle of a long one is left out in any case, so little of it is read. */
-const digestReadBytes = { whole: 8 * 1024 * 1024, ofLonger: 1024 * 1024 }
-
-/** What the process that holds a run, or held it a moment ago, knows besides its record. */
-type Held = Pick<ActiveRun, 'masker'> & Pick<EndedRun, 'unsaved'>
 
 /** The bytes of a digest's text: whoever prints it ends it with a line feed, and that counts too. */
 export function roomFor(context: AppContext, budget: number | undefined): number {
@@ -30,7 +22,7 @@ export async function toResult(
   held?: Held,
 ): Promise<RunResult> {
   await prepareText(context.records.folder(record.id), record)
-  const past = await findPrevious(context, record, (folder, earlier) => digestStreams(folder, earlier, { masker: context.masking.forRun(folder) }))
+  const past = await findPrevious(context, record, (folder, earlier) => logStreams(folder, earlier, { masker: context.masking.forRun(folder) }))
   return toResultNow(context, record, budget, warnings, held, past)
 }
 
@@ -49,7 +41,7 @@ export function toResultNow(
   // An end record of the supervisor names processes as they are.
   const leftovers = record.leftovers.map(({ pid, name }) => ({ pid, name: known.masker.mask(name) }))
   const shown = { ...record, leftovers, warnings: [...record.warnings, ...warnings, ...(note === null ? [] : [note])] }
-  const streams = digestStreams(folder, shown, known)
+  const streams = logStreams(folder, shown, known)
   const comparison = past.length === 0 ? undefined : compare(streams, past)
   return {
     id: record.id,
@@ -79,35 +71,4 @@ export function toResultNow(
 
 function toStream(folder: RunFolder, stream: StreamName, totals: StreamTotals): StreamResult {
   return { ...totals, path: folder[stream] }
-}
-
-function digestStreams(folder: RunFolder, record: RunRecord, { masker, unsaved }: Held): LogStream[] {
-  if (record.pty) return [terminalStream(folder, record, masker)]
-  return streamNames.map((name) => {
-    const totals = record[name]
-    const known = logTotals(record, name)
-    const sections = known?.bytes === 0 ? [] : [...readSections(folder[name], known, digestReadBytes), ...endOf(totals, unsaved?.[name])]
-    return {
-      name,
-      sections: sections.map(({ firstLine, text }) => ({ firstLine, text: masker.mask(text) })),
-      bytes: totals.bytes,
-      lines: totals.lines,
-      droppedBytes: totals.droppedBytes,
-    }
-  })
-}
-
-/** All that is printed on a pseudo-terminal is one stream. */
-function terminalStream(folder: RunFolder, record: RunRecord, masker: Held['masker']): LogStream {
-  const { bytes, droppedBytes } = record.stdout
-  const { pieces, lines } = textOf(folder, record, 'stdout')
-  const sections = sectionsOf(pieces, digestReadBytes).map(({ firstLine, text }) => ({ firstLine, text: masker.mask(text) }))
-  return { name: 'stdout', onTerminal: true, sections, bytes, lines, droppedBytes }
-}
-
-/** The end of a stream that is not in its log, where what is missing reaches to that end. */
-function endOf({ bytes, lines, gap }: StreamTotals, recent: Uint8Array | undefined): TextSection[] {
-  if (!recent || !gap || gap.offset + gap.bytes < bytes) return []
-  const text = Buffer.from(recent.subarray(Math.max(0, recent.length - gap.bytes))).toString('utf8')
-  return [{ firstLine: lines - splitLines(text).length + 1, text }]
 }

@@ -1,7 +1,6 @@
 import { makeNote } from '../context/notes.ts'
 import { failure } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
-import { splitLines } from '../core/text.ts'
 import { digestLog } from '../digest/digest.ts'
 import { pause, systemClock } from '../engine/clock.ts'
 import { inputChunkBytes } from '../engine/feed.ts'
@@ -18,7 +17,9 @@ import { supervisorNeeded } from './holding.ts'
 import { makeHome, tryHome } from './home.ts'
 import { indexPending, indexRuns, type ToIndex } from './index-output.ts'
 import { writeInput } from './input.ts'
+import { streamOf } from './log-streams.ts'
 import { createPlaces } from './places.ts'
+import { compareWithPassed } from './previous.ts'
 import { readOutput } from './reading.ts'
 import { roomFor, toResult, toResultNow } from './results.ts'
 import { newRunId } from './run-id.ts'
@@ -199,12 +200,12 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       const result = await searchRuns(context, input)
       return { ...result, warnings: [...result.warnings, ...(await context.records.warnings())] }
     },
-    async digest({ text, budget }) {
+    async digest({ text, previous, budget }) {
       checkBudget(budget)
-      const masked = context.masking.general.mask(text)
-      const lines = splitLines(text).length
-      const stream = { name: 'stdout' as const, sections: [{ firstLine: 1, text: masked }], bytes: Buffer.byteLength(text), lines, droppedBytes: 0 }
-      return { digest: digestLog([stream], { budget: roomFor(context, budget), failed: true }) }
+      const { general } = context.masking
+      const stream = streamOf(text, general)
+      const comparison = previous === undefined ? undefined : compareWithPassed(stream, streamOf(previous, general))
+      return { digest: digestLog([stream], { budget: roomFor(context, budget), failed: true, comparison }) }
     },
     async snapshot(input) {
       await history()

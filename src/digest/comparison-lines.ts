@@ -4,9 +4,10 @@ import { shorten } from './shorten.ts'
 
 /** Of the budget so much may tell of earlier runs; where that is less than a line, nothing is told. */
 const share = 0.15
-const leastBytes = 60
+const leastBytes = 90
 const maxMendedLines = 3
 const maxMendedBytes = 160
+const leastMendedBytes = 30
 
 /**
  * What is new and what is gone against earlier runs, in at most 15 % of the budget: one line with counts, then errors of the last
@@ -30,7 +31,7 @@ export function comparisonLines(comparison: Comparison | undefined, { budget, fa
   const word = failed ? 'gone' : 'mended'
   for (const text of (comparison.failing?.mended ?? []).slice(0, maxMendedLines)) {
     const most = Math.min(maxMendedBytes, room - 1)
-    if (most < leastBytes / 2 || !add(shorten(`${word}: ${oneLine(text)}`, most))) break
+    if (most < leastMendedBytes || !add(shorten(`${word}: ${oneLine(text)}`, most))) break
   }
   return lines
 }
