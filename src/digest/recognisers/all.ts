@@ -10,6 +10,7 @@ import { git } from './git.ts'
 import { goBuild } from './go-build.ts'
 import { goTest } from './go-test.ts'
 import { gradle } from './gradle.ts'
+import { gtest } from './gtest.ts'
 import { javac } from './javac.ts'
 import { jest } from './jest.ts'
 import { junit } from './junit.ts'
@@ -50,6 +51,7 @@ export const recognisers: readonly Recogniser[] = [
   gcc,
   javac,
   junit,
+  gtest,
   ctest,
   maven,
   gradle,

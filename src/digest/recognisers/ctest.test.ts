@@ -5,6 +5,26 @@ import { ctest } from './ctest.ts'
 describe('the recogniser for CTest', () => {
   it.each<[string, string, object, string[]]>([
     [
+      'ctest+gtest-output',
+      'GoogleTest 1.12',
+      {
+        failed: 1,
+        total: 2,
+        passed: 1,
+      },
+      ['3 refund @ refund_test.cc:5 | refund_test.cc:5: Failure'],
+    ],
+    [
+      'ctest+gtest-verbose',
+      'GoogleTest 1.12',
+      {
+        failed: 1,
+        total: 2,
+        passed: 1,
+      },
+      ['42 refund @ - | 1:  1 FAILED TEST'],
+    ],
+    [
       'ctest-failed',
       'CMake 3.25',
       {
