@@ -120,3 +120,22 @@ describe('a command that ran before in the project', () => {
     expect(digest).not.toContain('hunter2')
   })
 })
+
+describe('holdfast digest with the log of an earlier run', () => {
+  const before = Array.from({ length: 200 }, (_, i) => `10:00:${10 + (i % 50)} step ${'abcdefghij'[i % 10]}${'klmnopqrst'[Math.floor(i / 10) % 10]} ok`)
+  const after = [...before.slice(0, 90), 'the gate stays shut', ...before.slice(90)].map((line) => line.replace('10:', '11:'))
+
+  inPlace('says what is new, by file or by text, and refuses a file that is not there', async ({ world, cli, holdfast }) => {
+    writeFileSync(join(world.root, 'ok.log'), before.join('\n'))
+    writeFileSync(join(world.root, 'now.log'), after.join('\n'))
+    const { stdout, status } = await cli(['digest', 'now.log', '--previous', 'ok.log', '--budget', '1024'])
+    expect(status).toBe(0)
+    expect(stdout).toContain('against the previous log (passed): 1 line new, 0 gone\n')
+    expect(stdout).toContain('\n91 | the gate stays shut\n')
+    expect(Buffer.byteLength(stdout)).toBeLessThanOrEqual(1024)
+    expect(await holdfast.digest({ text: after.join('\n'), previous: before.join('\n'), budget: 1024 })).toEqual({ digest: stdout.trimEnd() })
+    expect((await holdfast.digest({ text: after.join('\n'), budget: 1024 })).digest).not.toContain('the gate stays shut')
+    const missing = await cli(['digest', 'now.log', '--previous', 'none.log'])
+    expect([missing.status, missing.stderr]).toEqual([125, expect.stringContaining('none.log cannot be read: ENOENT')])
+  })
+})
