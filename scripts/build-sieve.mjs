@@ -19,6 +19,8 @@ export function hashOfSources() {
 
 const windowBytes = 4
 const groupCount = 8
+/** What there is room for; see wasm/sieve.ts. */
+const maxNeedles = 213
 
 // How often bytes stand in logs, roughly, in thousandths.
 const shares = new Float64Array(256).fill(0.1)
@@ -109,6 +111,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const needles = [...troubleWords.map(needle(false)), ...troubleWordStarts.map(needle(true))]
   for (const { word, text } of needles)
     if (text.length < 3 || text.length > 32 || word !== word.toLowerCase()) throw new Error(`not of 3 to 32 bytes in lower case: "${word}"`)
+  if (needles.length > maxNeedles) throw new Error(`more than ${maxNeedles} words of trouble`)
   const groups = plan(needles)
   const program = await compile()
   const rows = groups.map((members) => `  [${members.map(({ needle: { word, startsWord }, from }) => JSON.stringify([word, from, startsWord])).join(', ')}],\n`)

@@ -2,6 +2,8 @@
  * Words without one of which no line is worth judging, in lower case: of a long log only lines that hold one are ever decoded.
  * They are found in any case, as plain text, and in the middle of a word, too. At least three bytes of UTF-8 each, so that
  * they are rare enough; what is shorter would be looked up at every other line.
+ *
+ * After a change: node scripts/build-sieve.mjs.
  */
 export const troubleWords: readonly string[] = [
   'error',
@@ -64,6 +66,36 @@ export const troubleWords: readonly string[] = [
   'level=',
   'status code',
   'broken',
+  'unbound',
+  'unrecognized',
+  'unknown',
+  'illegal',
+  'unsupported',
+  'violat',
+  'corrupt',
+  'incompatible',
+  'unreachable',
+  'crash',
+  'exceeded',
+  'too many',
+  'not permitted',
+  'not allowed',
+  'not supported',
+  'not used',
+  'no matching',
+  'forbidden',
+  'unauthorized',
+  'evicted',
+  'backoff',
+  'back-off',
+  'diverged',
+  'overflow',
+  'deadlock',
+  'must be',
+  'bad interpreter',
+  'name or service',
+  'errimagepull',
+  '❌',
   'sigsegv',
   'sigabrt',
   'sigbus',
