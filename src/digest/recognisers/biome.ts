@@ -55,7 +55,7 @@ export const biome: Recogniser = {
         else if (current && source && /^\s+│ +\^/.test(text)) {
           current.detail(source, ranks.source)
           source = undefined
-        } else if (current && /^\s+(?:\d{1,7} +)+│ [-+] /.test(text)) current.detail(line, ranks.comparison)
+        } else if (current && /^\s+\d[\d ]{0,20}│ [-+] /.test(text)) current.detail(line, ranks.comparison)
       },
       end: () => {
         const { size } = stated

@@ -55,6 +55,14 @@ const table: readonly (readonly [what: string, sample: string, counts: Counts, f
     ['2 Missing semicolon. (semi) @ /home/dev/es8/lint/three.js:1:30 | -', '3 Parsing error: Unexpected token ( @ /home/dev/es8/lint/two.js:1:10 | -'],
   ],
   [
+    'as Next.js prints it, as documented',
+    'eslint-next-documented',
+    { errors: 1, warnings: 1 },
+    [
+      '3 Do not use an `<a>` element to navigate to `/about/`. Use `<Link />` from `next/link` instead.  @next/next/no-html-link-for-pages @ ./pages/index.js:7:13 | ./pages/index.js',
+    ],
+  ],
+  [
     'as a script of yarn',
     'yarn+eslint-script',
     { errors: 7, warnings: 2 },

@@ -7,13 +7,15 @@ const total = /^✖ \d{1,7} problems? \(/
 // The formats `unix` and `compact`, a line a problem.
 const unix = /^(\S.{0,400}?):(\d{1,7}):(\d{1,7}): (.+) \[(Error|Warning)(?:\/[^\]]{1,100})?\]$/
 const compact = /^(\S.{0,400}?): line (\d{1,7}), col (\d{1,7}), (Error|Warning) - (.+)$/
+// As `next lint` prints a row.
+const flush = /^(\d{1,7}):(\d{1,7}) {2}(Error|Warning): (\S.*)$/
 const crash = /^Oops! Something went wrong! :\($/
 
 /** ESLint: the default format, `unix` and `compact`, too many warnings, and its own crashes. */
 export const eslint: Recogniser = {
   name: 'eslint',
   signs:
-    /^\s{2,}\d{1,7}:\d{1,7}\s+(?:error|warning) {2,}\S(?!.*\([\w-]+\)$)|potentially fixable with the `--fix` option\.$|^Oops! Something went wrong! :\($|^ESLint found too many warnings|^ESLint: \d{1,3}\.\d|^\S.{0,400}: line \d{1,7}, col \d{1,7}, (?:Error|Warning) - |^\S.{0,400}:\d{1,7}:\d{1,7}: .{1,600} \[(?:Error|Warning)(?:\/[^\]]{1,100})?\]$/,
+    /^\s{2,}\d{1,7}:\d{1,7}\s+(?:error|warning) {2,}\S(?!.*\([\w-]+\)$)|^\d{1,7}:\d{1,7} {2}(?:Error|Warning): \S|potentially fixable with the `--fix` option\.$|^Oops! Something went wrong! :\($|^ESLint found too many warnings|^ESLint: \d{1,3}\.\d|^\S.{0,400}: line \d{1,7}, col \d{1,7}, (?:Error|Warning) - |^\S.{0,400}:\d{1,7}:\d{1,7}: .{1,600} \[(?:Error|Warning)(?:\/[^\]]{1,100})?\]$/,
   open() {
     const found = gathering('eslint', 'error')
     const stated = { errors: 0, warnings: 0, any: false }
@@ -29,7 +31,7 @@ export const eslint: Recogniser = {
     return {
       line(line) {
         const { text } = line
-        const match = row.exec(text)
+        const match = row.exec(text) ?? flush.exec(text)
         if (match) {
           const [, at, column, kind, message] = match as unknown as [string, string, string, string, string]
           const place = file === undefined ? undefined : `${file.text}:${at}:${column}`

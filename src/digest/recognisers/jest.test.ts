@@ -47,6 +47,20 @@ const table: readonly (readonly [what: string, sample: string, counts: Counts, f
     ],
   ],
   [
+    'several projects, in colour',
+    'jest-projects',
+    { failed: 1, total: 1 },
+    ['4 adds @ a.test.js:1:36 | expect(received).toBe(expected) // Object.is equality'],
+  ],
+  [
+    'a file with an error of types, as documented',
+    'jest-types-documented',
+    { total: 0, errors: 1 },
+    [
+      "2 src/cart.test.ts: Test suite failed to run @ src/cart.test.ts:3:7 | src/cart.test.ts:3:7 - error TS2322: Type 'number' is not assignable to type 'string'.",
+    ],
+  ],
+  [
     'as a script of pnpm',
     'pnpm+jest-script',
     { failed: 1, passed: 3, skipped: 1, total: 5 },

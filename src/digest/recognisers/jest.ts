@@ -3,7 +3,7 @@ import type { OpenFailure } from './parts.ts'
 import { countsIn, gathering } from './parts.ts'
 import type { LogLine, Recogniser } from './recogniser.ts'
 
-const fileLine = /^ ?(?:PASS|FAIL) {1,2}(?:\S{1,60} )?(\S{1,400}\.\w{1,5})(?: \(\d.{0,20}\))?$/
+const fileLine = /^ ?(?:PASS|FAIL) {1,3}(?:\S{1,60} {1,2})?(\S{1,400}\.\w{1,5})(?: \(\d.{0,20}\))?$/
 const bullet = /^ {2}● {1,2}(\S.*)$/
 const validation = /^● (Validation Error|Multiple configurations found|Deprecation Warning):?/
 const total = /^(Tests|Test Suites|Snapshots): +(\d.*)$/
@@ -15,7 +15,7 @@ const syntaxPlace = /^\s*\w{0,40}Error: (\S{1,400}): .{1,600} \((\d{1,7}):(\d{1,
 export const jest: Recogniser = {
   name: 'jest',
   signs:
-    /^ ?(?:PASS|FAIL) {1,2}(?:\S{1,60} )?\S{1,400}\.[cm]?[jt]sx?(?: \(\d.{0,20}\))?$|^Test Suites: +\d.* total$|^Ran all test suites|^ {2}● .{1,600} › |^ {2}● (?:Test suite failed to run$| process\.exit called with ")|^● Validation Error:$|^Run with `--passWithNoTests` to exit with code 0$|^Jest: .{1,200} threshold for/,
+    /^ ?(?:PASS|FAIL) {1,3}(?:\S{1,60} {1,2})?\S{1,400}\.[cm]?[jt]sx?(?: \(\d.{0,20}\))?$|^Test Suites: +\d.* total$|^Ran all test suites|^ {2}● .{1,600} › |^ {2}● (?:Test suite failed to run$| process\.exit called with ")|^● Validation Error:$|^Run with `--passWithNoTests` to exit with code 0$|^Jest: .{1,200} threshold for/,
   open() {
     const found = gathering('jest', 'test')
     const listed = gathering('jest', 'test')

@@ -6,9 +6,9 @@ const frame = /^\s*(?:#\s*)?(?:at |❯ |File: )/
 const compared = /^\s*(?:[-+]\s*\S|["']?(?:expected|received|actual|wanted|found|got)["']?\b[^:]{0,40}:)/i
 const spokenError = /^\s*(?:Uncaught )?(?:[A-Za-z_$][\w$.]{0,80})?(?:Error|Exception)(?: \[\w{1,60}\])?:/
 /** A diagnosis of what turns TypeScript into JavaScript. */
-const diagnosis = /^\s*\S{1,400}:\d{1,7}:\d{1,7}: ERROR: /
-const sourceLine = /^\s*>?\s*\d{1,7} ?[|│]/
-const caretLine = /^\s*[|│]?\s*\^+\s*$/
+const diagnosis = /^\s*\S{1,400}:\d{1,7}:\d{1,7}(?:: ERROR: | - error )/
+const sourceLine = /^\s*(?:>\s*)?\d{1,7} ?[|│]/
+const caretLine = /^\s*(?:[|│]\s*)?\^+$/
 const onlyPunctuation = /^[\s{}()[\],;]*$/
 
 /** The place that a stack frame names, where it is in no library and not in Node.js itself. */

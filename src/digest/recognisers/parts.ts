@@ -127,6 +127,7 @@ function pathBefore(text: string, end: number): string | undefined {
   }
   const path = text
     .slice(start, end)
+    .replace(/^##\[\w{1,20}\]/, '')
     .replace(/^file:\/\//, '')
     .replace(/^\[(?=[^\]]*$)/, '')
   return /^(?!https?:)/.test(path) && /[A-Za-z]/.test(path) && (/[\\/]/.test(path) || /\.[A-Za-z][\w+-]{0,9}$/.test(path)) ? path : undefined
@@ -145,7 +146,7 @@ export function pythonPlace(text: string): string | undefined {
 
 /** True for a place in a language's own library, in an installed package or in no file. */
 export const isForeignPlace = (place: string): boolean =>
-  /[\\/](?:site-packages|dist-packages|\.?venv|node_modules|rustc|registry)[\\/]|[\\/]lib[\\/](?:python\d|go)|^<|^node:/.test(place)
+  /(?:^|[\\/])(?:site-packages|dist-packages|\.?venv|node_modules|rustc|registry)[\\/]|[\\/]lib[\\/](?:python\d|go)|^<|^node:/.test(place)
 
 /** The title of a line that is ruled on both sides, as in `==== FAILURES ====`. */
 export function ruledTitle(text: string, mark: string): string | undefined {

@@ -48,7 +48,7 @@ export const tsc: Recogniser = {
         else if (current && blanks === 1 && /^\d{1,7} /.test(text)) current.detail(line, ranks.source)
         else if (current && blanks > 0 && text.startsWith('  ')) {
           if (!/^\s*~+$/.test(text)) current.detail(line, ranks.other)
-        } else if (!/^\s*\d*\s+~+$/.test(text)) current = undefined
+        } else if (!/^(?:\d{1,7})?\s+~+$/.test(text)) current = undefined
       },
       end: () =>
         found.result({

@@ -67,6 +67,30 @@ const table: readonly (readonly [what: string, sample: string, counts: Counts, f
     ],
   ],
   [
+    'several projects, in colour',
+    'vitest-projects',
+    { failed: 2, passed: 2, total: 4 },
+    [
+      '12 unit  a.test.js > adds @ a.test.js:2:36 | AssertionError: expected -1 to be 3 // Object.is equality',
+      '29 all of it  a.test.js > adds @ a.test.js:2:36 | AssertionError: expected -1 to be 3 // Object.is equality',
+    ],
+  ],
+  [
+    'several projects',
+    'vitest-projects-plain',
+    { failed: 2, passed: 2, total: 4 },
+    [
+      '12 |unit| a.test.js > adds @ a.test.js:2:36 | AssertionError: expected -1 to be 3 // Object.is equality',
+      '29 |all of it| a.test.js > adds @ a.test.js:2:36 | AssertionError: expected -1 to be 3 // Object.is equality',
+    ],
+  ],
+  [
+    'a file that cannot be parsed by an older version, as documented',
+    'vitest-transform-documented',
+    { errors: 1 },
+    ['8 src/broken.test.ts @ /home/dev/app/src/broken.test.ts:1:10 | Error: Transform failed with 1 error:'],
+  ],
+  [
     'a run of an older version that was ended, as documented',
     'vitest-documented',
     { failed: 2 },

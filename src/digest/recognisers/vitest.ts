@@ -4,13 +4,13 @@ import { countsIn, gathering, ranks } from './parts.ts'
 import type { LogLine, Recogniser } from './recogniser.ts'
 
 // ` FAIL  file > suite > test` and ` FAIL  file [ file ]`, with the name of a project before the file where there are several.
-const failed = /^ {1,2}FAIL {2}(\S.*(?: > | \[ ).*)$/
-const closing = /^⎯{10,}(?:\[\d{1,7}\/\d{1,7}\])?⎯*$/
+const failed = /^ {1,2}FAIL {2,3}(\S.*(?: > | \[ ).*)$/
+const closing = /^⎯{10,}(?:\[\d{1,7}\/\d{1,7}\]⎯*)?$/
 const heading = /^⎯{3,} (.{1,60}) ⎯{3,}$/
 const outsideTests = /^(?:Uncaught Exception|Unhandled (?:Rejection|Error|Source Errors?)|Startup Error|Typecheck Error)$/
-const total = /^ {1,}(Test Files|Tests|Errors|Type Errors|Snapshots) {2}(\d.*)$/
+const total = /^ {1,}(Test Files|Tests|Errors|Type Errors|Snapshots) {2}(\d.*|no tests)$/
 // In the list of files, while the tests run: ` ❯ file (7 tests | 4 failed)`, below it `   × title 8ms`.
-const listedFile = /^ ❯ (?:\|[^|]{1,60}\| )?(\S.{0,300}?) \(\d{1,7} tests?\b/
+const listedFile = /^ ❯ {1,2}(?:\|[^|]{1,60}\| |\S[^(]{0,60}? {2})?(\S.{0,300}?) \(\d{1,7} tests?\b/
 const listedFailure = /^\s+× (\S.*?)(?: \d{1,9}ms)?$/
 /** Tests that are named one below the other because they fail for one reason; of more than these the last get its details. */
 const maxTogether = 50
@@ -20,7 +20,7 @@ const refused = /^No test files found, exiting with code \d|^ERROR: Coverage for
 export const vitest: Recogniser = {
   name: 'vitest',
   signs:
-    /^ (?:RUN|DEV|BENCH) {1,2}v\d{1,3}\.\d|^ {1,2}FAIL {2}\S.{0,400}(?: > \S| \[ .{1,400} \]$)|^ Test Files {2}\d|^⎯{3,} Failed (?:Tests|Suites) \d{1,7} ⎯{3,}$|^No test files found, exiting with code \d|^ERROR: Coverage for \w+ \(.{1,20}\) does not meet/,
+    /^ (?:RUN|DEV|BENCH) {1,2}v\d{1,3}\.\d|^ {1,2}FAIL {2,3}\S.{0,400}(?: > \S| \[ .{1,400} \]$)|^ Test Files {2}(?:\d|no tests$)|^⎯{3,} Failed (?:Tests|Suites) \d{1,7} ⎯{3,}$|^No test files found, exiting with code \d|^ERROR: Coverage for \w+ \(.{1,20}\) does not meet/,
   open() {
     const found = gathering('vitest', 'test')
     const listed = gathering('vitest', 'test')
