@@ -129,15 +129,17 @@ export function excerpt(from: LineRef, end: LineRef): Excerpt {
   return { lines, telling }
 }
 
-/** Lines shortly after another that name trouble, too: what was said of it elsewhere. */
+/** Lines shortly after another that name trouble, too, whoever printed them: what was said of it elsewhere. */
 export function troubleAfter(from: LineRef): LineRef[] {
-  return linesAfter(from, 8).filter((line) => judge(lineHead(line)).severity >= severities.summary)
+  return following(from, 8, lineAfter).filter((line) => judge(lineHead(line)).severity >= severities.summary)
 }
 
 /** A few lines after another that have no visible tie to it. */
-export function linesAfter(from: LineRef, most: number): LineRef[] {
+export const linesAfter = (from: LineRef, most: number): LineRef[] => following(from, most, nextOf)
+
+function following(from: LineRef, most: number, step: (line: LineRef) => LineRef | undefined): LineRef[] {
   const found: LineRef[] = []
-  let line = nextOf(from)
-  for (let i = 0; line && i < most; i += 1, line = nextOf(line)) if (!isFiller(lineHead(line))) found.push(line)
+  let line = step(from)
+  for (let i = 0; line && i < most; i += 1, line = step(line)) if (!isFiller(lineHead(line))) found.push(line)
   return found
 }

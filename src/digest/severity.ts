@@ -48,10 +48,12 @@ const benign: readonly RegExp[] = [
 const word = /err|fail|exception|panic|assert|warn|timeout|abort/i
 const fileName =
   /\.(?:[ch](?:pp|xx|c)?|[jt]sx?|[cm]js|py|rb|go|rs|java|class|kt|o|so|lo|md|html?|json|ya?ml|txt|log|css|vue|proto|cs|php|swift|hs)["'`),;:]{0,3}$/
+const hyphened = /^[\w.+]{1,60}(?:-[\w.+]{1,60}){1,8}[,;)]?$/
 const spoken = /^["'`([]{0,2}(?:error|fatal|fail\w*|\w*exception|warn\w*)[:!]/i
 
 /** True for the name of a file, package or address that has such a word in it; not where a line number follows. */
-const isName = (token: string): boolean => word.test(token) && !spoken.test(token) && (fileName.test(token) || (/[\\/]/.test(token) && !/[:([]\d/.test(token)))
+const isName = (token: string): boolean =>
+  word.test(token) && !spoken.test(token) && (fileName.test(token) || hyphened.test(token) || (/[\\/]/.test(token) && !/[:([]\d/.test(token)))
 
 const passing = /^\s*(?:✓|✔|√|ok \d|ok\s|PASS(?:ED)?\b|--- PASS|\[ {7}OK \]|\[\s*PASSED)|(?:\.\.\. ?ok|\bPASSED|\.\. OK)\s*$/
 // Source text of scripts that runners print before they run it.
@@ -80,19 +82,24 @@ const causes: readonly RegExp[] = [
   // Exceptions by name, also behind "Caused by:", a package or a thread.
   /^(?:stderr: |E {2,8}|Caused by: |Exception in thread "[^"]{0,100}" |Uncaught (?:exception:? )?|Unhandled \w{1,20}:? ?|\w{0,20}\.?\[?ERROR\]? )?(?:[a-z_$][\w$]{0,60}[.:/]{1,2}){0,12}[A-Z][\w$]{0,80}(?:Error|Exception|Failure|Fault|Timeout)(?: \[\w{1,60}\])?(?:: \S|$)/,
   /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bSIG(?:SEGV|ABRT|BUS|ILL)\b|\bfatal error has been detected|\bcore dumped\b|\bBus error\b|Disk quota exceeded|Too many open files/i,
-  /^Killed(?: |$)|: Killed(?: |$)|\boom-kill/,
-  /: command not found|: not found$|No such file or directory|Permission denied|Cannot find (?:module|package)|No module named|Connection refused|handshake timeout|No rule to make target|Address already in use|EACCES|ENOENT|ECONNREFUSED|EADDRINUSE|ERESOLVE|ETIMEDOUT/,
+  /^Killed(?: |$)|: Killed(?: |$)|\boom-kill|^[\w.]{0,200}\b(?:exceptions?|errors?)\.[A-Z]\w{1,80}: \S/,
+  /: command not found|: not found$|No such file or directory|Permission denied|Cannot find (?:module|package)|No module named|Connection refused|handshake timeout|unbound variable|bad interpreter|Exec format error|Name or service not known|Temporary failure in name resolution|No rule to make target|Address already in use|EACCES|ENOENT|ECONNREFUSED|EADDRINUSE|ERESOLVE|ETIMEDOUT/,
 ]
 
 const failures: readonly RegExp[] = [
+  // A complaint that a program begins with its name, a place, or the word itself.
+  /^(?!warn|note|info|debug|hint|trace)[a-z][\w+.-]{1,30}(?:\[\d{1,8}\])?: .{0,200}\b(?:errors?|fail(?:ed|ure)|cannot|can't|unable|could ?n[o']t|denied|invalid|not (?:found|permitted|allowed|supported)|no such|refused|unbound|unknown|unrecognized|illegal)\b/,
+  /^(?:\.{0,2}\/)?[\w@./\\-]{1,200}\.\w{1,6}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?!warning|note|info|hint).{0,200}\b(?:undefined|undeclared|unresolved|cannot|invalid|unexpected|expected|not (?:used|found|declared|defined)|unused|missing|unknown|mismatch|fail(?:ed|ure)|denied|conflict)/i,
+  /^(?:Failed|Unable|Could not|Couldn't|Cannot|Can't) (?:to )?\w|^Error (?:response|in|during|while|when|from|at|running|loading|parsing|executing|creating)\b|^error (?:during|running|loading|parsing|building)\b|^failed to (?:solve|build|compile|load|start|create)\b|^E: \S|^Aborted\b|^\*\* \(|^❌|\[FAIL\]|^\s*Failed \S{1,200} \[|^Module (?:not found|build failed)/,
+  /\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainerConfigError|CreateContainerError)\b| at \S{1,200} line \d{1,7}\.$|\(\w{1,60}(?:Error|Exception)\)$|cannot find -l/,
   /^\s*--- FAIL|^FAIL(?:ED)?\b|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^not ok\b|\bFAILED\s*$|\bFAILED\b.{0,20}$|<<< (?:FAILURE|ERROR)!|^\[ {2}FAILED {2}\]|^E {3,11}\S|^failures?:$|^\s*\d{1,4}\) \S/,
   /^Traceback \(most recent call last\)|\bassert(?:ion)?(?:Error)? ?`?[\w=! ]{0,30}`? ?fail(?:ed|ure)|\bAssertionError\b/i,
   /^(?:[\w./+-]{1,80}: ){0,3}(?:(?:[\w.-]{1,30} )?error|fatal|failure|err!)(?::|!|\s*$| in | while | occurred| at )/i,
 ]
 
 const trouble =
-  /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like)\b/i
-const warning = /\bwarn(?:ing)?s?\b|\bdeprecated?\b/i
+  /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like|unbound|unrecognized|unknown|illegal|unsupported|violat\w+|corrupt\w*|incompatible|unreachable|crash\w*|exceeded|too many|not (?:permitted|allowed|supported|used)|no matching|forbidden|unauthorized|evicted|back-?off|diverged|overflow|deadlock|must be|broken|killed|panic\w*|assert\w*)\b/i
+const warning = /^W: \S|\bwarn(?:ing)?s?\b|\bdeprecated?\b/i
 // A place in a source file, which makes a marked line a diagnosis.
 const place = /(?:[\w)\]]:\[?\d{1,7}(?:[,:]\d{1,7})?\]?|\(\d{1,7},\d{1,7}\))[:\s]/
 
@@ -219,7 +226,7 @@ export function continues(headline: string, line: string): boolean {
   const first = lineMark.exec(headline)?.[0] ?? ''
   if (mark !== '' && mark.trim() !== first.trim()) return false
   const rest = line.slice(mark.length)
-  return indentOf(rest) > indentOf(headline.slice(first.length)) || continuation.test(rest)
+  return indentOf(rest) > indentOf(headline.slice(first.length)) || continuation.test(rest) || (/^#(?!\d)/.test(headline) && rest.startsWith('#'))
 }
 
 // A level that a tool puts before each of its lines.
