@@ -230,6 +230,14 @@ describe('the recogniser for gcc and clang', () => {
     expect(closing('gcc-undefined')).toEqual(['gcc', ['collect2: error: ld returned 1 exit status']])
   })
 
+  it('knows the symbols that the linker of Apple misses', () => {
+    const log =
+      'Undefined symbols for architecture arm64:\n  "_flush_store", referenced from:\n      _main in link.o\nld: symbol(s) not found for architecture arm64\nclang: error: linker command failed with exit code 1 (use -v to see invocation)\n'
+    const recognised = recogniseWith(gcc, log)
+    expect(failuresOf(recognised)).toEqual(['2 _flush_store, referenced from: @ - | _main in link.o'])
+    expect(recognised?.totals).toHaveLength(2)
+  })
+
   it('keeps the warnings of a build that passed, and does not count errors that nobody stated', () => {
     const recognised = recogniseWith(gcc, sample('gcc-warnings'))
     expect(recognised?.counts).toEqual({ warnings: 1 })

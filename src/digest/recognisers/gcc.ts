@@ -17,6 +17,8 @@ const refusal =
 const closing = /^ld returned \d|^linker command failed|^(?:all|some) warnings being treated as errors|^symbol\(s\) not found/
 const generated = /^(?:(\d{1,9}) warnings?)?(?: and )?(?:(\d{1,9}) errors?)? generated\.$/
 const looseReference = /^[^\s:][^:]{0,300}:(?:[^\s:][^:]{0,300}:)?(?:\d{1,7}|\([^)\s]{1,200}\)): (?:undefined reference to|multiple definition of) /
+// Apple's ld names the symbol in a line of its own.
+const asked = /^ {2}"(.{1,400})", referenced from:$/
 const system = /^(?:\/usr\/|\/opt\/|\/Library\/|\/Applications\/|\/nix\/)/
 
 /** gcc, clang and what takes their format (clang-tidy, cppcheck), with their linkers. */
@@ -110,6 +112,8 @@ export const gcc: Recogniser = {
           return drive(line, driven[1], driven[2] as string)
         }
         if (looseReference.test(text) && link(line, text)) return
+        const symbol = asked.exec(text)?.[1]
+        if (symbol !== undefined) return fail(line, `${symbol}, referenced from:`, undefined, symbol)
         if (text.startsWith('>>> ')) return open && placeIn(text) !== undefined ? pointTo(line) : undefined
         if (/^In file included from|^\s+from /.test(text)) rank = undefined
         else if (!/^\s/.test(text)) open = undefined
