@@ -58,4 +58,8 @@ describe('the recogniser for go build and go vet', () => {
     const [, , third] = recogniseWith(goBuild, sample('go-build-errors'))?.failures ?? []
     expect(third?.details.map(({ text }) => text)).toEqual(['\tsquare does not implement shape (missing Area method)'])
   })
+
+  it('reads what a runner marked as an error', () => {
+    expect(failuresOf(recogniseWith(goBuild, '##[error]internal/a_test.go:88:9: undefined: os\n'))).toEqual(['1 undefined: os @ internal/a_test.go:88:9 | -'])
+  })
 })

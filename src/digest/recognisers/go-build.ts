@@ -12,7 +12,7 @@ const imports = /^\t(\S{1,400}): ((?:cannot find module|module |no required modu
 export const goBuild: Recogniser = { name: 'go-build', signs: new RegExp(`${diagnosis.source}|${command.source}`), open: openGoBuild }
 
 function openGoBuild(): Reader {
-  const all = gathering('go build', 'error')
+  const all = gathering('go', 'error')
   let current: OpenFailure | undefined
   let importer: string | undefined
   return {

@@ -1,5 +1,5 @@
 import type { OpenFailure } from './parts.ts'
-import { gathering, isForeignPlace, placeIn, ranks } from './parts.ts'
+import { gathering, placeIn, ranks } from './parts.ts'
 import type { LogLine, Reader, Recogniser } from './recogniser.ts'
 import { maxDetails } from './recogniser.ts'
 
@@ -9,6 +9,8 @@ const verdict = /^(ok|FAIL) {0,4}\t? {0,4}([\w./-]{1,400})\s{1,4}(?:\(cached\)|\
 const said = /^( {4,60})(\S{1,400}\.go:\d{1,7}): /
 const telling = /\b(?:want|got|expect|actual|fail|err|mismatch|unexpected|invalid|cannot|not )/i
 const trouble = /^(?:panic: |fatal error: |WARNING: DATA RACE$)/
+// Go's own packages, wherever they were installed, and those of others.
+const library = /[\\/]src[\\/](?:testing|runtime|reflect|sync|syscall|time)[\\/]|[\\/]pkg[\\/]mod[\\/]|^_testmain\.go/
 /** Tests that run and have said something, whose end is not seen yet. */
 const maxRunning = 200
 
@@ -141,7 +143,7 @@ function explain(open: OpenFailure, lines: readonly Said[]): void {
   for (const [i, { line, text }] of lines.entries()) {
     const named = said.exec(text)?.[2]
     if (named !== undefined) isTelling = i === last || telling.test(text)
-    if (named !== undefined && isTelling && !named.startsWith('testing.go:')) place = named
+    if (named !== undefined && isTelling && !/^ *testing\.go:\d+: race detected/.test(text)) place = named
     open.detail(line, isTelling ? (named === undefined ? ranks.comparison : ranks.message) : ranks.other)
   }
   open.place ??= place
@@ -150,7 +152,7 @@ function explain(open: OpenFailure, lines: readonly Said[]): void {
 /** A line of the trace of a panic or a race. */
 function follow(open: OpenFailure, { line, text }: Said): void {
   const place = /^\s{1,8}\S{1,400}:\d{1,7} \+0x/.test(text) ? placeIn(text) : undefined
-  if (place !== undefined && !isForeignPlace(place) && !place.startsWith('_testmain.go')) {
+  if (place !== undefined && !library.test(place)) {
     open.place ??= place
     open.detail(line, ranks.place)
   } else if (/^\t(?:panic: |running tests:|\t\S)|^\[signal |^(?:Previous )?(?:read|write) (?:at|by) /i.test(text)) open.detail(line, ranks.comparison)
