@@ -1,4 +1,5 @@
 import type { RunRecord, Verdict } from './run.ts'
+import type { Printed, Shown } from './usage.ts'
 
 /** What `runs` filters by. Every part that is given must hold. */
 export interface RunFilter {
@@ -78,6 +79,13 @@ export interface Store {
   candidates(tokens: readonly string[], filter: RunFilter): Promise<readonly RunRecord[]>
   /** Words of the index that begin with `prefix`, at most `limit`, in the order of their code points. */
   words(prefix: string, limit: number): Promise<readonly KnownWord[]>
+
+  /** Adds answers to those that were counted of the same surface, operation, run and day. Those of a run go with it. */
+  addShown(entries: readonly Shown[]): Promise<void>
+  /** Of runs that started at or after `sinceMs`, and what belongs to no run since that day. */
+  listShown(sinceMs: number): Promise<readonly Shown[]>
+  /** What runs printed that started at or after `sinceMs` and do not go on, newest first. */
+  listPrinted(sinceMs: number): Promise<readonly Printed[]>
 
   addNote(note: Note): Promise<void>
   /** Newest first. */

@@ -410,6 +410,51 @@ export const storeRequirements: readonly Requirement[] = [
       expect(await store.previous(commandKey, 'unknown')).toEqual({ passed: null, failed: 'timed', latest: 'failed' })
     },
   ),
+  requirement('shown.added', 'answers are added up by surface, operation, run and day', async (store) => {
+    const entry = { surface: 'mcp', operation: 'exec', run: 'a', day: 20_000, calls: 1, bytes: 300 } as const
+    await add(store, endedRecord('a', 0))
+    await store.addShown([entry, { ...entry, bytes: 200 }])
+    await store.addShown([entry, { ...entry, operation: 'output' }, { ...entry, run: null }])
+    const shown = [...(await store.listShown(0))].sort((a, b) => b.bytes - a.bytes || (a.run ?? '').localeCompare(b.run ?? ''))
+    expect(shown).toEqual([
+      { ...entry, calls: 3, bytes: 800 },
+      { ...entry, run: null },
+      { ...entry, operation: 'output' },
+    ])
+  }),
+  requirement('shown.since', 'answers of runs count from the start of the run on, others from their day on', async (store) => {
+    const day = Date.parse('2026-03-14T00:00:00.000Z') / 86_400_000
+    const entry = { surface: 'cli', operation: 'exec', calls: 1, bytes: 1 } as const
+    await add(store, endedRecord('a', 0, { startedAt: '2026-03-14T10:00:00.000Z' }), endedRecord('b', 0, { startedAt: '2026-03-14T12:00:00.000Z' }))
+    await store.addShown([
+      { ...entry, run: 'a', day },
+      { ...entry, run: 'b', day },
+      { ...entry, run: null, day },
+      { ...entry, run: null, day: day - 1 },
+    ])
+    const since = Date.parse('2026-03-14T11:00:00.000Z')
+    const found = await store.listShown(since)
+    expect(found.map(({ run, day: on }) => `${run} ${on - day}`).sort()).toEqual(['b 0', 'null 0'])
+    expect((await store.listPrinted(since)).map(({ id }) => id)).toEqual(['b'])
+  }),
+  requirement('shown.removed', 'the answers of a run go with it', async (store) => {
+    await add(store, endedRecord('a', 0), endedRecord('b', 0))
+    const entry = { surface: 'mcp', operation: 'exec', day: 1, calls: 1, bytes: 1 } as const
+    await store.addShown([
+      { ...entry, run: 'a' },
+      { ...entry, run: 'b' },
+    ])
+    await store.remove(['a'])
+    expect((await store.listShown(0)).map(({ run }) => run)).toEqual(['b'])
+  }),
+  requirement('printed.list', 'what runs printed is listed newest first, without those that go on', async (store) => {
+    const stderr = { bytes: 30, lines: 1, droppedBytes: 0, gap: null }
+    await add(store, endedRecord('a', 0), endedRecord('b', 1, { stderr, commandKey: 'key' }), runRecord('c'))
+    expect(await store.listPrinted(0)).toEqual([
+      { id: 'b', commandKey: 'key', command: 'command of b', bytes: 42 },
+      { id: 'a', commandKey: null, command: 'command of a', bytes: 12 },
+    ])
+  }),
   requirement('notes.same', 'a note with the id of another takes its place', async (store) => {
     await store.addNote(note('n1', 'old'))
     await store.addNote(note('n2', 'between'))

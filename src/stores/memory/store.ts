@@ -2,6 +2,7 @@ import { failure } from '../../core/errors.ts'
 import { foldText } from '../../core/fold.ts'
 import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
 import type { KnownWord, Note, RunFilter, Store } from '../../core/store.ts'
+import { dayOf, type Shown } from '../../core/usage.ts'
 
 interface Row {
   readonly seq: number
@@ -14,6 +15,7 @@ interface Row {
 export function memoryStore(): Store {
   const rows = new Map<string, Row>()
   const notes = new Map<string, Note>()
+  const shown = new Map<string, Shown>()
   let seq = 0
   let closed = false
 
@@ -70,6 +72,7 @@ export function memoryStore(): Store {
     remove: (ids) =>
       use(() => {
         for (const id of ids) rows.delete(id)
+        for (const [key, { run }] of shown) if (run !== null && ids.includes(run)) shown.delete(key)
       }),
     index: (id, tokens, whole) =>
       use(() => {
@@ -85,6 +88,33 @@ export function memoryStore(): Store {
       ),
     candidates: (tokens, filter) => use(() => passing(filter, ({ index }) => !index?.whole || tokens.every((token) => holds(index.tokens, token)))),
     words: (prefix, limit) => use(() => wordsOf([...rows.values()], prefix).slice(0, limit)),
+    addShown: (entries) =>
+      use(() => {
+        for (const entry of entries) {
+          const key = JSON.stringify([entry.run, entry.surface, entry.operation, entry.day])
+          const known = shown.get(key) ?? { ...entry, calls: 0, bytes: 0 }
+          shown.set(key, { ...entry, calls: known.calls + entry.calls, bytes: known.bytes + entry.bytes })
+        }
+      }),
+    listShown: (sinceMs) =>
+      use(() =>
+        [...shown.values()].filter(({ run, day }) => {
+          if (run === null) return day >= dayOf(sinceMs)
+          const record = rows.get(run)?.record
+          return record !== undefined && startedMs(record) >= sinceMs
+        }),
+      ),
+    listPrinted: (sinceMs) =>
+      use(() =>
+        newest()
+          .filter(({ record }) => record.state !== 'running' && startedMs(record) >= sinceMs)
+          .map(({ record: { id, commandKey, command, stdout, stderr } }) => ({
+            id,
+            commandKey: commandKey ?? null,
+            command,
+            bytes: stdout.bytes + stderr.bytes,
+          })),
+      ),
     addNote: (note) =>
       use(() => {
         notes.delete(note.id)
@@ -104,6 +134,8 @@ function wordsOf(rows: readonly Row[], prefix: string): KnownWord[] {
   for (const { index } of rows) for (const word of index?.tokens ?? []) if (word.startsWith(prefix)) counts.set(word, (counts.get(word) ?? 0) + 1)
   return [...counts].map(([word, runs]) => ({ word, runs })).sort((a, b) => Buffer.compare(Buffer.from(a.word), Buffer.from(b.word)))
 }
+
+const startedMs = ({ startedAt }: RunRecord): number => Date.parse(startedAt) || 0
 
 function passes(record: RunRecord, filter: RunFilter): boolean {
   if (filter.failing !== undefined && isFailing(record) !== filter.failing) return false

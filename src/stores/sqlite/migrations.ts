@@ -37,6 +37,18 @@ export const migrations: readonly string[] = [
   alter table runs add column verdict text;
   create index runs_command on runs (command_key, verdict, seq) where command_key is not null and verdict is not null;
   `,
+  // No run: an empty text, since null is unequal to itself.
+  `
+  create table shown (
+    run text not null,
+    surface text not null,
+    operation text not null,
+    day integer not null,
+    calls integer not null,
+    bytes integer not null,
+    primary key (run, surface, operation, day)
+  ) without rowid;
+  `,
 ]
 
 export function versionOf(connection: Connection): number {
@@ -76,5 +88,6 @@ const probes = [
   'select seq from labels order by seq desc limit 1',
   `select rowid from label_parts where label_parts match '"zzz"' limit 1`,
   `select rowid from outputs where outputs match '"z"' limit 1`,
+  'select run, bytes from shown order by run limit 1',
   'select seq, id from notes order by seq desc limit 1',
 ]

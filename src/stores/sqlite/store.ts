@@ -1,11 +1,14 @@
 import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
 import type { Note, PreviousRuns, RunFilter, Store } from '../../core/store.ts'
+import { dayOf, type SurfaceName } from '../../core/usage.ts'
 import type { Connection, SqlValue } from './driver.ts'
 import type { Access } from './open.ts'
 import { labelOf, limitOf, type Select, selectRuns, tokenMatch, toRecord } from './statements.ts'
 
 /** Removing many runs is done in steps, so that neither other processes nor this one wait for all of them. */
 const removedAtOnce = 100
+/** A command is told by its beginning. */
+const maxCommandChars = 500
 
 export function sqliteStore(access: Access): Store {
   return {
@@ -72,6 +75,37 @@ export function sqliteStore(access: Access): Store {
         connection.exec('create virtual table if not exists temp.words using fts5vocab(main, outputs, row)')
         const sql = 'select term, doc from temp.words where term >= ? and term < ? limit ?'
         return connection.all(sql, [prefix, `${prefix}\u{10ffff}`, limitOf(limit)]).map(([word, runs]) => ({ word: String(word), runs: Number(runs) }))
+      }),
+    addShown: (entries) =>
+      access.write((connection) => {
+        const sql =
+          'insert into shown (run, surface, operation, day, calls, bytes) values (?, ?, ?, ?, ?, ?) on conflict do update set calls = calls + excluded.calls, bytes = bytes + excluded.bytes'
+        for (const { run, surface, operation, day, calls, bytes } of entries) connection.run(sql, [run ?? '', surface, operation, day, calls, bytes])
+      }),
+    listShown: (sinceMs) =>
+      access.read((connection) => {
+        const sql = `select s.run, s.surface, s.operation, s.day, s.calls, s.bytes from shown s left join runs r on r.id = s.run
+          where case when s.run = '' then s.day >= ? else r.started_ms >= ? end`
+        return connection.all(sql, [dayOf(sinceMs), sinceMs]).map(([run, surface, operation, day, calls, bytes]) => ({
+          run: run === '' ? null : String(run),
+          surface: surface as SurfaceName,
+          operation: String(operation),
+          day: Number(day),
+          calls: Number(calls),
+          bytes: Number(bytes),
+        }))
+      }),
+    listPrinted: (sinceMs) =>
+      access.read((connection) => {
+        const bytes = "json_extract(c.record, '$.stdout.bytes') + json_extract(c.record, '$.stderr.bytes')"
+        const sql = `select r.id, r.command_key, substr(json_extract(c.record, '$.command'), 1, ?), ${bytes} from runs r cross join records c on c.seq = r.seq
+          where r.state <> 'running' and r.started_ms >= ? and json_valid(c.record) order by r.seq desc`
+        return connection.all(sql, [maxCommandChars, sinceMs]).map(([id, commandKey, command, printed]) => ({
+          id: String(id),
+          commandKey: commandKey === null ? null : String(commandKey),
+          command: String(command),
+          bytes: Number(printed),
+        }))
       }),
     addNote: (note) =>
       access.write((connection) => {
@@ -146,6 +180,7 @@ function previous(connection: Connection, commandKey: string, before: string): P
 function removeRun(connection: Connection, id: string): void {
   const seq = seqOf(connection, id)
   if (seq === undefined) return
+  connection.run('delete from shown where run = ?', [id])
   for (const table of ['outputs', 'label_parts']) connection.run(`delete from ${table} where rowid = ?`, [seq])
   for (const table of ['labels', 'records', 'runs']) connection.run(`delete from ${table} where seq = ?`, [seq])
 }
