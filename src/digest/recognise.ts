@@ -44,5 +44,5 @@ export function describeRecognised({ tool, noun, counts }: Recognised): string {
     warnings ? plural(warnings, 'warning') : '',
   ].filter((part) => part !== '')
   const of = total === undefined ? '' : ` (${plural(total, noun)})`
-  return parts.length === 0 && of === '' ? tool : `${tool}: ${parts.join(', ')}${of}`
+  return `${tool}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}${of}`
 }

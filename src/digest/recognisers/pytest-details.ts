@@ -3,7 +3,7 @@ import { isForeignPlace, placeIn, pythonPlace, ranks, ruledTitle } from './parts
 import type { LogLine } from './recogniser.ts'
 
 export const exception = /^[A-Za-z_][\w.]{0,120}(?:: |$)/
-export const crash = /(?:^|\.py::\S{1,400} )Fatal Python error: /
+export const crash = /^(?:\S{1,400}\.py::\S{1,400} )?Fatal Python error: /
 const maxCaptured = 4
 
 /** Takes the lines of what pytest says about one failure, in any style of `--tb`; gives false with the last one of a failure without a heading. */
