@@ -10,7 +10,7 @@ describe('the recogniser for CMake', () => {
       {
         errors: 1,
       },
-      ['1 The source directory "/work/app/cmake" does not appear to contain CMakeLists.txt. @ - | -'],
+      ['1 The source directory "/srv/app/cmake" does not appear to contain CMakeLists.txt. @ - | -'],
     ],
     [
       'cmake-package',

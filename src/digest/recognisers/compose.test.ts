@@ -19,7 +19,7 @@ describe('the recogniser for docker compose', () => {
       {
         failed: 1,
       },
-      ["1 validating /work/app/compose.yaml: services.web additional properties 'prots' not allowed @ - | -"],
+      ["1 validating /srv/app/compose.yaml: services.web additional properties 'prots' not allowed @ - | -"],
     ],
     ['compose-started', 'as documented', {}, []],
     [
@@ -44,7 +44,7 @@ describe('the recogniser for docker compose', () => {
       {
         failed: 1,
       },
-      ['1 parsing /work/app/compose.yaml: yaml: line 4: did not find expected key @ /work/app/compose.yaml:4 | -'],
+      ['1 parsing /srv/app/compose.yaml: yaml: line 4: did not find expected key @ /srv/app/compose.yaml:4 | -'],
     ],
   ])('counts and places what %s holds (%s)', (name, _by, counts, failures) => {
     const recognised = recogniseWith(compose, sample(name))

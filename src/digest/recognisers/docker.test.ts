@@ -27,7 +27,7 @@ describe('the recogniser for docker', () => {
         failed: 2,
       },
       [
-        '5 unable to prepare context: unable to evaluate symlinks in Dockerfile path: lstat /work/app/Dockerfile: no such file or directory @ - | -',
+        '5 unable to prepare context: unable to evaluate symlinks in Dockerfile path: lstat /srv/app/Dockerfile: no such file or directory @ - | -',
         '6 Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running? @ - | -',
       ],
     ],

@@ -25,8 +25,8 @@ describe('the recogniser for gcc and clang', () => {
         errors: 2,
       },
       [
-        '1 undefined symbol: flush_store @ link.c:3 | >>> referenced by link.c:3 (/work/app/src/link.c:3)',
-        '5 undefined symbol: store_size @ link.c:3 | >>> referenced by link.c:3 (/work/app/src/link.c:3)',
+        '1 undefined symbol: flush_store @ link.c:3 | >>> referenced by link.c:3 (/srv/app/src/link.c:3)',
+        '5 undefined symbol: store_size @ link.c:3 | >>> referenced by link.c:3 (/srv/app/src/link.c:3)',
       ],
     ],
     [
@@ -164,7 +164,7 @@ describe('the recogniser for gcc and clang', () => {
       {
         errors: 1,
       },
-      ['3 ‘lenght’ undeclared (first use in this function) @ /work/app/store.c:1:34 | 1 | int f(void) { int unused; return lenght; }'],
+      ['3 ‘lenght’ undeclared (first use in this function) @ /srv/app/store.c:1:34 | 1 | int f(void) { int unused; return lenght; }'],
     ],
     [
       'make+gcc-parallel',
@@ -190,7 +190,7 @@ describe('the recogniser for gcc and clang', () => {
       {
         errors: 1,
       },
-      ['6 ‘lenght’ undeclared (first use in this function) @ /work/app/store.c:1:34 | 1 | int f(void) { int unused; return lenght; }'],
+      ['6 ‘lenght’ undeclared (first use in this function) @ /srv/app/store.c:1:34 | 1 | int f(void) { int unused; return lenght; }'],
     ],
     [
       'ninja+gcc-verbose',
@@ -198,7 +198,7 @@ describe('the recogniser for gcc and clang', () => {
       {
         errors: 1,
       },
-      ['6 ‘lenght’ undeclared (first use in this function) @ /work/app/store.c:1:34 | 1 | int f(void) { int unused; return lenght; }'],
+      ['6 ‘lenght’ undeclared (first use in this function) @ /srv/app/store.c:1:34 | 1 | int f(void) { int unused; return lenght; }'],
     ],
   ])('counts and places what %s holds (%s)', (name, _by, counts, failures) => {
     const recognised = recogniseWith(gcc, sample(name))
@@ -218,7 +218,7 @@ describe('the recogniser for gcc and clang', () => {
       '1938 |                                 std::__lg(__last - __first) * 2,',
     ])
     expect(details('gcc-clang-template', 0)?.[0]).toMatch(/^src\/sort\.cpp:6:8: note: in instantiation of .* requested here$/)
-    expect(details('gcc-clang-lld', 1)).toEqual(['>>> referenced by link.c:3 (/work/app/src/link.c:3)'])
+    expect(details('gcc-clang-lld', 1)).toEqual(['>>> referenced by link.c:3 (/srv/app/src/link.c:3)'])
   })
 
   it('tells clang from gcc by what it closes with', () => {

@@ -35,8 +35,8 @@ describe('the recogniser for Gradle', () => {
         warnings: 1,
       },
       [
-        '4 Unresolved reference: prise @ /work/app/src/main/kotlin/shop/Cart.kt:12:18 | -',
-        "24 Execution failed for task ':processResources'. @ - | > Cannot expand ZIP '/work/app/assets.zip' as it does not exist.",
+        '4 Unresolved reference: prise @ /srv/app/src/main/kotlin/shop/Cart.kt:12:18 | -',
+        "24 Execution failed for task ':processResources'. @ - | > Cannot expand ZIP '/srv/app/assets.zip' as it does not exist.",
       ],
     ],
     ['gradle-passed', 'Gradle 4.4', {}, []],
@@ -54,7 +54,7 @@ describe('the recogniser for Gradle', () => {
       {
         failed: 1,
       },
-      ["11 Could not compile build file '/work/app/build.gradle'. @ /work/app/build.gradle:7 | > startup failed:"],
+      ["11 Could not compile build file '/srv/app/build.gradle'. @ /srv/app/build.gradle:7 | > startup failed:"],
     ],
     [
       'gradle-tasks',
@@ -106,9 +106,9 @@ describe('the recogniser for Gradle', () => {
 
   it('names a task as failed where nothing else in the log tells why', () => {
     const log =
-      "FAILURE: Build failed with an exception.\n\n* What went wrong:\nExecution failed for task ':test'.\n> There were failing tests. See the report at: file:///work/app/index.html\n\nBUILD FAILED in 2s\n"
+      "FAILURE: Build failed with an exception.\n\n* What went wrong:\nExecution failed for task ':test'.\n> There were failing tests. See the report at: file:///srv/app/index.html\n\nBUILD FAILED in 2s\n"
     expect(failuresOf(recogniseWith(gradle, log))).toEqual([
-      "4 Execution failed for task ':test'. @ - | > There were failing tests. See the report at: file:///work/app/index.html",
+      "4 Execution failed for task ':test'. @ - | > There were failing tests. See the report at: file:///srv/app/index.html",
     ])
   })
 

@@ -11,8 +11,8 @@ describe('the recogniser for javac', () => {
         errors: 2,
       },
       [
-        '4 incompatible types: String cannot be converted to int @ /work/app/src/main/java/shop/Cart.java:3 | int total() { int sum = "0"; return summ; }',
-        '7 cannot find symbol @ /work/app/src/main/java/shop/Cart.java:3 | symbol:   variable summ',
+        '4 incompatible types: String cannot be converted to int @ /srv/app/src/main/java/shop/Cart.java:3 | int total() { int sum = "0"; return summ; }',
+        '7 cannot find symbol @ /srv/app/src/main/java/shop/Cart.java:3 | symbol:   variable summ',
       ],
     ],
     [
@@ -86,7 +86,7 @@ describe('the recogniser for javac', () => {
 
   it('reads what Ant puts its task before', () => {
     const log =
-      '    [javac] Compiling 2 source files to /work/app/out\n    [javac] /work/app/src/Cart.java:12: error: cannot find symbol\n    [javac]     sum += item.prise();\n    [javac]                ^\n    [javac]   symbol:   method prise()\n    [javac] 1 error\n'
-    expect(failuresOf(recogniseWith(javac, log))).toEqual(['2 cannot find symbol @ /work/app/src/Cart.java:12 | [javac]   symbol:   method prise()'])
+      '    [javac] Compiling 2 source files to /srv/app/out\n    [javac] /srv/app/src/Cart.java:12: error: cannot find symbol\n    [javac]     sum += item.prise();\n    [javac]                ^\n    [javac]   symbol:   method prise()\n    [javac] 1 error\n'
+    expect(failuresOf(recogniseWith(javac, log))).toEqual(['2 cannot find symbol @ /srv/app/src/Cart.java:12 | [javac]   symbol:   method prise()'])
   })
 })

@@ -11,7 +11,7 @@ describe('the recogniser for make', () => {
         failed: 1,
       },
       [
-        '7 CMakeFiles/store.dir/store.c.o: Error 1 @ CMakeFiles/store.dir/build.make:76 | /work/app/store.c:1:34: error: ‘lenght’ undeclared (first use in this function)',
+        '7 CMakeFiles/store.dir/store.c.o: Error 1 @ CMakeFiles/store.dir/build.make:76 | /srv/app/store.c:1:34: error: ‘lenght’ undeclared (first use in this function)',
       ],
     ],
     [

@@ -12,9 +12,9 @@ describe('the recogniser for Maven', () => {
         warnings: 2,
       },
       [
-        '18 incompatible types: java.lang.String cannot be converted to int @ /work/app/src/main/java/shop/Cart.java:6:15 | -',
-        '19 cannot find symbol @ /work/app/src/main/java/shop/Cart.java:7:40 | symbol:   method prise()',
-        '22 cannot find symbol @ /work/app/src/main/java/shop/Cart.java:8:12 | symbol:   variable summ',
+        '18 incompatible types: java.lang.String cannot be converted to int @ /srv/app/src/main/java/shop/Cart.java:6:15 | -',
+        '19 cannot find symbol @ /srv/app/src/main/java/shop/Cart.java:7:40 | symbol:   method prise()',
+        '22 cannot find symbol @ /srv/app/src/main/java/shop/Cart.java:8:12 | symbol:   variable summ',
       ],
     ],
     [
@@ -25,9 +25,9 @@ describe('the recogniser for Maven', () => {
         warnings: 2,
       },
       [
-        '18 incompatible types: java.lang.String cannot be converted to int @ /work/app/src/main/java/shop/Cart.java:6:15 | -',
-        '19 cannot find symbol @ /work/app/src/main/java/shop/Cart.java:7:40 | symbol:   method prise()',
-        '22 cannot find symbol @ /work/app/src/main/java/shop/Cart.java:8:12 | symbol:   variable summ',
+        '18 incompatible types: java.lang.String cannot be converted to int @ /srv/app/src/main/java/shop/Cart.java:6:15 | -',
+        '19 cannot find symbol @ /srv/app/src/main/java/shop/Cart.java:7:40 | symbol:   method prise()',
+        '22 cannot find symbol @ /srv/app/src/main/java/shop/Cart.java:8:12 | symbol:   variable summ',
       ],
     ],
     [
@@ -75,9 +75,7 @@ describe('the recogniser for Maven', () => {
       {
         errors: 1,
       },
-      [
-        '5 The build could not read 1 project -> [Help 1] @ /work/app/pom.xml:6:17 | [ERROR]   The project org.example:shop:1.0 (/work/app/pom.xml) has 1 error',
-      ],
+      ['5 The build could not read 1 project -> [Help 1] @ /srv/app/pom.xml:6:17 | [ERROR]   The project org.example:shop:1.0 (/srv/app/pom.xml) has 1 error'],
     ],
     [
       'maven-resolve',
@@ -127,7 +125,7 @@ describe('the recogniser for Maven', () => {
     expect(recogniseWith(maven, lines)?.failures).toHaveLength(3)
     expect(recogniseWith(maven, lines.slice(28))?.failures.map(({ place }) => place)).toEqual([
       undefined,
-      ...['6:15', '7:40', '8:12'].map((at) => `/work/app/src/main/java/shop/Cart.java:${at}`),
+      ...['6:15', '7:40', '8:12'].map((at) => `/srv/app/src/main/java/shop/Cart.java:${at}`),
     ])
   })
 
@@ -147,7 +145,7 @@ describe('the recogniser for Maven', () => {
   })
 
   it('does not take for an error what a build came through', () => {
-    const marked = '[ERROR] /work/app/src/Entities.java:[63,29] unmappable character for encoding UTF-8\n'
+    const marked = '[ERROR] /srv/app/src/Entities.java:[63,29] unmappable character for encoding UTF-8\n'
     expect(failuresOf(recogniseWith(maven, `${marked}[INFO] BUILD SUCCESS\n`))).toEqual([])
     expect(failuresOf(recogniseWith(maven, `${marked}[INFO] BUILD FAILURE\n`))).toHaveLength(1)
   })
@@ -165,15 +163,12 @@ describe('the recogniser for Maven', () => {
   })
 
   it.each([
-    [
-      '[ERROR] /work/app/src/main/kotlin/Cart.kt: (12, 18) Unresolved reference: prise',
-      'Unresolved reference: prise @ /work/app/src/main/kotlin/Cart.kt:12:18',
-    ],
+    ['[ERROR] /srv/app/src/main/kotlin/Cart.kt: (12, 18) Unresolved reference: prise', 'Unresolved reference: prise @ /srv/app/src/main/kotlin/Cart.kt:12:18'],
     [
       '[ERROR] src/main/java/Cart.java:[12,5] (sizes) LineLength: Line is longer than 100 characters.',
       '(sizes) LineLength: Line is longer than 100 characters. @ src/main/java/Cart.java:12:5',
     ],
-    ['[ERROR] /work/app/src/Cart.scala:12: not found: value prise', 'not found: value prise @ /work/app/src/Cart.scala:12'],
+    ['[ERROR] /srv/app/src/Cart.scala:12: not found: value prise', 'not found: value prise @ /srv/app/src/Cart.scala:12'],
   ])('finds the place in %s', (line, failure) => {
     expect(failuresOf(recogniseWith(maven, `[INFO] Scanning for projects...\n${line}\n[INFO] BUILD FAILURE\n`))).toEqual([`2 ${failure} | -`])
   })

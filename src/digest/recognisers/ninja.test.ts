@@ -10,7 +10,7 @@ describe('the recogniser for Ninja', () => {
       {
         failed: 1,
       },
-      ['3 CMakeFiles/store.dir/store.c.o @ /work/app/store.c:1:34 | /work/app/store.c:1:34: error: ‘lenght’ undeclared (first use in this function)'],
+      ['3 CMakeFiles/store.dir/store.c.o @ /srv/app/store.c:1:34 | /srv/app/store.c:1:34: error: ‘lenght’ undeclared (first use in this function)'],
     ],
     [
       'ninja+gcc-verbose',
@@ -18,7 +18,7 @@ describe('the recogniser for Ninja', () => {
       {
         failed: 1,
       },
-      ['3 CMakeFiles/store.dir/store.c.o @ /work/app/store.c:1:34 | /work/app/store.c:1:34: error: ‘lenght’ undeclared (first use in this function)'],
+      ['3 CMakeFiles/store.dir/store.c.o @ /srv/app/store.c:1:34 | /srv/app/store.c:1:34: error: ‘lenght’ undeclared (first use in this function)'],
     ],
     [
       'ninja-no-file',
