@@ -13,7 +13,7 @@ const filter: usize = 12288 // 4096 bytes
 const clean: usize = 16384 // a line without its escape sequences
 const maxClean: usize = 8192
 const recordsAt: usize = 32768
-const recordBytes: usize = 24 // where it starts and ends, line feeds before it, hash of what is around the needle, hash of the line (64 bits)
+const recordBytes: usize = 24 // where it starts and ends, line feeds before it, hash of its kind, hash of its shape (64 bits)
 const maxRecords: i32 = 4096
 
 /** Line feeds passed, and records made, by the last call. */
@@ -251,11 +251,11 @@ function hashLine(from: usize, end: usize, exact: bool): u64 {
   return hash ? hash : 1
 }
 
-/** A number for the few bytes around the needle that was found last, apart from digits. */
-function hashAround(from: usize, end: usize): u32 {
+/** A number for the needle that was found last and the few bytes before it, apart from digits. */
+function hashKind(from: usize, end: usize): u32 {
   let hash: u64 = 1
   const first = <usize>max(<isize>from, <isize>needleAt - 10)
-  const last = min(end, needleAt + 18)
+  const last = min(end, needleAt + 4)
   for (let p = first; p < last; p++) {
     const c = <u32>load<u8>(p)
     hash = mix(hash, c - 48 < 10 ? 48 : c)
@@ -264,12 +264,12 @@ function hashAround(from: usize, end: usize): u32 {
 }
 
 @inline
-function emit(start: usize, end: usize, around: u32, hash: u64): void {
+function emit(start: usize, end: usize, kind: u32, hash: u64): void {
   const record = recordsAt + recordBytes * records
   store<u32>(record, <u32>start)
   store<u32>(record, <u32>end, 4)
   store<u32>(record, feeds, 8)
-  store<u32>(record, around, 12)
+  store<u32>(record, kind, 12)
   store<u64>(record, hash, 16)
   records++
 }
@@ -355,11 +355,11 @@ export function sieve(from: usize, end: usize): usize {
 /** Makes a record of a line in which something was found, unless it was part of an escape sequence. */
 function take(start: usize, end: usize): void {
   if (end - start > maxClean) emit(start, end, 0, 0)
-  else if (!hasEscape(start, end)) emit(start, end, hashAround(start, end), hashLine(start, end, true))
+  else if (!hasEscape(start, end)) emit(start, end, hashKind(start, end), hashLine(start, end, true))
   else {
     stripLine(start, end)
     if (!cleanEnd) emit(start, end, 0, 0)
-    else if (hasNeedle(clean, cleanEnd)) emit(start, end, hashAround(clean, cleanEnd), hashLine(clean, cleanEnd, true))
+    else if (hasNeedle(clean, cleanEnd)) emit(start, end, hashKind(clean, cleanEnd), hashLine(clean, cleanEnd, true))
   }
 }
 

@@ -7,8 +7,10 @@ import { lineFeedsOf } from './suspects.ts'
 
 /** Up to this size every line of a stream is read. */
 const wholeBytes = 2 * 1024 * 1024
+const wholeLines = 50_000
 /** Of a longer one its beginning and its end, and the neighbourhoods of what looks like trouble, the gravest first. */
 const edgeBytes = 256 * 1024
+const edgeLines = 6_000
 const linesBefore = 8
 const linesAfter = 24
 const maxNeighbours = 1024
@@ -19,25 +21,33 @@ export function linesToRead(stream: LogStream): LineRef[] {
   const first = stream.sections[0]
   const last = stream.sections.at(-1)
   if (!first || !last) return []
-  if (bytes <= wholeBytes) return stream.sections.flatMap((section) => [...linesFrom(lineFrom(section, 0, section.firstLine), section.source.length)])
+  const lines = stream.sections.reduce((sum, section) => sum + (bytes <= wholeBytes ? lineFeedsOf(section) : 0), 0)
+  if (bytes <= wholeBytes && lines <= wholeLines) return stream.sections.flatMap((section) => [...linesFrom(lineFrom(section, 0, section.firstLine))])
   const wanted = new Map<number, LineRef>()
   const add = (line: LineRef): boolean => wanted.size < wanted.set(line.number, line).size
-  for (const line of linesFrom(lineFrom(first, 0, first.firstLine), edgeBytes)) add(line)
-  for (const line of linesFrom(endOf(last), last.source.length)) add(line)
+  addEdge(lineFrom(first, 0, first.firstLine), lineAfter, add)
+  addEdge(lastOf(last), lineBefore, add)
   addNeighbours(stream, add)
   return [...wanted.values()].sort((a, b) => a.number - b.number)
 }
 
-function* linesFrom(start: LineRef | undefined, until: number): Generator<LineRef> {
-  for (let line = start; line && line.start < until; line = lineAfter(line)) yield line
+function* linesFrom(start: LineRef | undefined): Generator<LineRef> {
+  for (let line = start; line; line = lineAfter(line)) yield line
 }
 
-/** The first line of the end of a section. */
-function endOf(section: LogSection): LineRef | undefined {
+function addEdge(start: LineRef | undefined, next: (line: LineRef) => LineRef | undefined, add: (line: LineRef) => void): void {
+  let lines = 0
+  for (let line = start; line && lines < edgeLines && Math.abs(line.start - (start?.start ?? 0)) < edgeBytes; line = next(line)) {
+    add(line)
+    lines += 1
+  }
+}
+
+function lastOf(section: LogSection): LineRef | undefined {
   const { source, firstLine } = section
-  const start = lineFeedBefore(section, Math.max(0, source.length - edgeBytes)) + 1
-  const feeds = readBytes(source, start, source.length).reduce((count, byte) => (byte === 10 ? count + 1 : count), 0)
-  return lineFrom(section, start, firstLine + lineFeedsOf(section) - feeds)
+  const isFinished = readBytes(source, source.length - 1, source.length)[0] === 10
+  const start = lineFeedBefore(section, source.length - (isFinished ? 1 : 0)) + 1
+  return lineFrom(section, start, firstLine + lineFeedsOf(section) - (isFinished ? 1 : 0))
 }
 
 function addNeighbours(stream: LogStream, add: (line: LineRef) => boolean): void {

@@ -10,8 +10,8 @@ export interface Sifted {
   readonly feeds: number
   /** The same for lines that say the same apart from numbers; 0 for one that has to be looked at by itself, or that is blank. */
   readonly shape: number
-  /** The same for lines that are alike around their word of trouble; 0 where that is not known. */
-  readonly around: number
+  /** The same for lines with the same few characters before the same word of trouble; 0 where that is not known. */
+  readonly kind: number
 }
 
 interface Program {
@@ -110,7 +110,7 @@ function pass(source: ByteSource, kind: 'sieve' | 'shapes', first: number, last:
     if (whole === 0) {
       // A line longer than all there is room for.
       const line = longLine(source, at, last)
-      found({ start: at, end: line.end, feeds, shape: 0, around: 0 })
+      found({ start: at, end: line.end, feeds, shape: 0, kind: 0 })
       feeds += line.feeds
       at = line.end + line.feeds
       continue
@@ -137,7 +137,7 @@ function tell(shift: number, feeds: number, found: (line: Sifted) => void): void
       start: word(0) + shift,
       end: word(4) + shift,
       feeds: word(8) + feeds,
-      around: word(12),
+      kind: word(12),
       // All that a number holds of 64 bits.
       shape: word(16) + (word(20) & 0x1fffff) * 0x1_0000_0000,
     })

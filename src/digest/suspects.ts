@@ -16,20 +16,23 @@ export interface Suspects {
   readonly feeds: number
   /** In the order of their first lines. */
   readonly suspects: readonly Suspect[]
-  /** Lines with a word of trouble that nobody looks at, because there were too many that differ. */
+  /** Lines with a word of trouble that are like none of these, in a log that has too many different ones. */
   readonly passedOver: number
 }
 
 export const maxMembers = 12
 
 // Each suspect is judged, which takes microseconds, so there are only so many. In a log in which more lines differ than the first of these
-// figures, lines count as alike where they are so around their word of trouble. And where even these are too many, the latest stay.
-const maxByShape = 4096
-const maxByAround = 12_288
+// figures, no kind of line may have more than some of the others, so that a flood of one leaves room for what is unlike it.
+const maxFree = 4096
+const maxOfKind = 256
+const maxSuspects = 16_384
+/** Where lines do not get in any more, the latest are kept: what ended a run stands late. */
 const maxLatest = 1024
 
 interface Entry {
   readonly members: LineRef[]
+  readonly kind: number
   count: number
   lastFeeds: number
 }
@@ -49,39 +52,44 @@ export function suspectsIn(section: LogSection): Suspects {
 export const lineFeedsOf = (section: LogSection): number => suspectsIn(section).feeds
 
 function lookThrough(section: LogSection): Suspects {
+  const entries: Entry[] = []
   const byShape = new Map<number, Entry>()
-  const byAround = new Map<number, Entry>()
-  const alone: Entry[] = []
+  const kinds = new Map<number, { readonly first: Entry; count: number }>()
   const latest: Entry[] = []
   let passedOver = 0
 
-  const begin = (line: Sifted): Entry => ({ members: [refOf(section, line)], count: 1, lastFeeds: line.feeds })
-  const goesOn = (entry: Entry, line: Sifted): void => {
-    entry.count += 1
-    entry.lastFeeds = line.feeds
-    if (entry.members.length < maxMembers) entry.members.push(refOf(section, line))
+  const begin = (line: Sifted): Entry => ({ members: [refOf(section, line)], kind: line.kind, count: 1, lastFeeds: line.feeds })
+  const isRoomFor = (kind: number): boolean => entries.length < maxFree || (entries.length < maxSuspects && (kinds.get(kind)?.count ?? 0) < maxOfKind)
+  const take = (line: Sifted): void => {
+    const entry = begin(line)
+    entries.push(entry)
+    if (line.shape !== 0) byShape.set(line.shape, entry)
+    const kind = kinds.get(line.kind)
+    if (kind) kind.count += 1
+    else kinds.set(line.kind, { first: entry, count: 1 })
+  }
+  // They count as being like the first of their kind.
+  const passOver = (entry: Entry): void => {
+    const like = kinds.get(entry.kind)?.first
+    if (like) goOn(like, entry.lastFeeds)
+    else passedOver += 1
   }
   const feeds = sift(section.source, (line) => {
-    const { shape, around } = line
-    const alike = shape === 0 ? undefined : (byShape.get(shape) ?? (byShape.size < maxByShape ? undefined : byAround.get(around)))
-    if (alike) goesOn(alike, line)
-    else if (shape === 0 ? alone.length < maxByShape : byShape.size < maxByShape) {
-      const entry = begin(line)
-      if (shape === 0) alone.push(entry)
-      else byShape.set(shape, entry)
-      if (around !== 0 && !byAround.has(around)) byAround.set(around, entry)
-    } else if (shape !== 0 && byAround.size < maxByAround) byAround.set(around, begin(line))
-    else {
-      latest.push(begin(line))
-      if (latest.length >= 2 * maxLatest) passedOver += latest.splice(0, maxLatest).length
-    }
+    const alike = line.shape === 0 ? undefined : byShape.get(line.shape)
+    if (alike) {
+      goOn(alike, line.feeds)
+      if (alike.members.length < maxMembers) alike.members.push(refOf(section, line))
+    } else if (isRoomFor(line.kind)) take(line)
+    else if (latest.push(begin(line)) >= 2 * maxLatest) latest.splice(0, maxLatest).forEach(passOver)
   })
-  passedOver += latest.splice(0, latest.length - maxLatest).length
-  const entries = [...new Set([...byShape.values(), ...byAround.values(), ...alone, ...latest])]
-  const suspects = entries
-    .map(({ members, count, lastFeeds }): Suspect => ({ members, count, lastNumber: section.firstLine + lastFeeds }))
-    .sort((a, b) => (a.members[0] as LineRef).start - (b.members[0] as LineRef).start)
+  latest.splice(0, Math.max(0, latest.length - maxLatest)).forEach(passOver)
+  const suspects = [...entries, ...latest].map(({ members, count, lastFeeds }): Suspect => ({ members, count, lastNumber: section.firstLine + lastFeeds }))
   return { feeds, suspects, passedOver }
+}
+
+function goOn(entry: Entry, feeds: number): void {
+  entry.count += 1
+  entry.lastFeeds = feeds
 }
 
 const refOf = (section: LogSection, { start, end, feeds }: Sifted): LineRef => ({ section, number: section.firstLine + feeds, start, end })
