@@ -69,8 +69,9 @@ describe('the recogniser for terraform', () => {
     ])
   })
 
-  it('leaves an error of a program that stands beside it alone', () => {
-    const log = 'Plan: 1 to add, 0 to change, 0 to destroy.\nError: Cannot find module x\n    at Function (a.js:1:2)\n'
+  it('leaves errors of programs that stand beside it alone', () => {
+    const log =
+      'Plan: 1 to add, 0 to change, 0 to destroy.\n\nError: Cannot find module x\n    at Function (a.js:1:2)\n---- a stdout ----\nError: no connection\n\n'
     expect(recogniseWith(terraform, log)?.failures).toEqual([])
   })
 })

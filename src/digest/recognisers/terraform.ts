@@ -18,8 +18,9 @@ export const terraform: Recogniser = {
 function openTerraform(): Reader {
   const all = gathering('terraform', 'error')
   let current: OpenFailure | undefined
-  /** A headline without a frame, which is one if a blank line follows. */
+  /** A headline without a frame, which is one between blank lines. */
   let pending: { readonly line: LogLine; readonly isError: boolean; readonly title: string } | undefined
+  let isBlank = true
   let hasProse = false
   let isAfterProse = false
 
@@ -49,6 +50,8 @@ function openTerraform(): Reader {
 
   return {
     line(line) {
+      const wasBlank = isBlank
+      isBlank = line.text === ''
       const framed = /^[│|](?: |$)/.test(line.text)
       const text = framed ? line.text.slice(2) : line.text
       const headline = /^(Error|Warning): (\S.*)$/.exec(text)
@@ -56,7 +59,7 @@ function openTerraform(): Reader {
         const found = { line, isError: headline[1] === 'Error', title: headline[2] as string }
         current = undefined
         if (framed) begin(found)
-        else pending = found
+        else if (wasBlank) pending = found
       } else if (pending) {
         if (text === '') begin(pending)
         pending = undefined
