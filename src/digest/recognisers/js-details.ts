@@ -4,6 +4,8 @@ import type { LogLine } from './recogniser.ts'
 
 const frame = /^\s*(?:#\s*)?(?:at |❯ |File: )/
 const compared = /^\s*(?:[-+]\s*\S|["']?(?:expected|received|actual|wanted|found|got)["']?\b[^:]{0,40}:)/i
+/** What is compared in words of the tool, and which sign is whose: good to know, but no news. */
+const told = /^\s*(?:expect\(.{0,200}\)(?:\.\w{1,30}){1,3}\(|[-+] (?:expected|received|snapshot|actual)\b)/i
 const spokenError = /^\s*(?:Uncaught )?(?:[A-Za-z_$][\w$.]{0,80})?(?:Error|Exception)(?: \[\w{1,60}\])?:/
 /** A diagnosis of what turns TypeScript into JavaScript. */
 const diagnosis = /^\s*\S{1,400}:\d{1,7}:\d{1,7}(?:: ERROR: | - error )/
@@ -48,6 +50,7 @@ export function explanationOf(open: OpenFailure): (line: LogLine) => void {
       read(line, ranks.message)
       open.place ??= placeIn(text)
     } else if (spokenError.test(text)) read(line, ranks.message)
+    else if (told.test(text)) read(line, ranks.other)
     else if (compared.test(text)) read(line, ranks.comparison)
     else if (paragraph !== 'later') read(line, ranks.message)
   }

@@ -1,6 +1,6 @@
 import { explanationOf } from './js-details.ts'
 import type { OpenFailure } from './parts.ts'
-import { gathering, placeIn } from './parts.ts'
+import { gathering, placeIn, ranks } from './parts.ts'
 import type { LogLine, Recogniser } from './recogniser.ts'
 
 const total = /^ {2}(\d{1,7}) (passing|pending|failing)(?: \(\d[\d.]{0,9}(?:ms|s|m|h|d)\))?$/
@@ -49,6 +49,7 @@ export const mocha: Recogniser = {
           begin(line, text.trim(), placeIn(text))
         } else if (current && titleLines > 0) {
           current.title = `${current.title} > ${text.trim().replace(/:$/, '')}`
+          if (text.endsWith(':')) current.detail(line, ranks.message)
           titleLines = text.endsWith(':') || titleLines >= maxTitleLines ? 0 : titleLines + 1
         } else if (read) {
           // A message may begin at the margin; after the stack, what does is of somebody else.

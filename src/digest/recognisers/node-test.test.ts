@@ -10,18 +10,18 @@ const table: readonly (readonly [what: string, sample: string, counts: Counts, f
     'node-test-spec',
     { failed: 5, passed: 2, skipped: 2, total: 9 },
     [
-      '122 adds two numbers @ /home/dev/app/tn/sum.test.js:5:41 | AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
-      '145 compares deeply @ /home/dev/app/tn/sum.test.js:10:14 | AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:',
-      "178 load reads a file @ /home/dev/app/src/sum.js:2:49 | Error: ENOENT: no such file or directory, open '/nowhere/file.txt'",
-      "196 load ends in time @ tn/sum.test.js:15:1 | 'test timed out after 100ms'",
-      '211 has a message @ /home/dev/app/tn/sum.test.js:18:38 | AssertionError [ERR_ASSERTION]: the flag is off',
+      '2 adds two numbers @ /home/dev/app/tn/sum.test.js:5:41 | AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
+      '27 compares deeply @ /home/dev/app/tn/sum.test.js:10:14 | AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:',
+      "61 load reads a file @ /home/dev/app/src/sum.js:2:49 | Error: ENOENT: no such file or directory, open '/nowhere/file.txt'",
+      "79 load ends in time @ tn/sum.test.js:15:1 | 'test timed out after 100ms'",
+      '94 has a message @ /home/dev/app/tn/sum.test.js:18:38 | AssertionError [ERR_ASSERTION]: the flag is off',
     ],
   ],
   [
     'a file that cannot be parsed, in colour',
     'node-test-colour',
     { failed: 1, passed: 2, total: 3 },
-    ["32 /home/dev/app/test-node/broken.test.js @ test-node/broken.test.js:1:1 | SyntaxError: Unexpected token ';'"],
+    ["15 /home/dev/app/test-node/broken.test.js @ test-node/broken.test.js:1:1 | SyntaxError: Unexpected token ';'"],
   ],
   ['all passed', 'node-test-passed', { passed: 2, total: 2 }, []],
 ]
@@ -48,6 +48,15 @@ describe('node-test', () => {
         },
       },
     })
+  })
+
+  it('knows a failure again in the list at the end, and reads there what the run itself did not say', () => {
+    expect(failuresOf(recogniseWith(nodeTest, linesOf(sample('node-test-spec')).slice(117, 150)))).toEqual([
+      '122 adds two numbers @ /home/dev/app/tn/sum.test.js:5:41 | AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
+      '145 compares deeply @ tn/sum.test.js:9:5 | AssertionError [ERR_ASSERTION]: Expected values to be strictly deep-equal:',
+    ])
+    const late = '✖ adds (1.123456ms)\nℹ fail 1\n\n✖ failing tests:\n\ntest at a.test.js:5:3\n✖ adds (1.123456ms)\n  Error: no database\n'
+    expect(failuresOf(recogniseWith(nodeTest, late))).toEqual(['1 adds @ a.test.js:5:3 | Error: no database'])
   })
 
   it('takes what failed from the run itself where the list at the end is missing, without suites', () => {

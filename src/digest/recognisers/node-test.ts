@@ -2,6 +2,7 @@ import { explanationOf } from './js-details.ts'
 import type { OpenFailure } from './parts.ts'
 import { gathering, ranks } from './parts.ts'
 import type { LogLine, Recogniser } from './recogniser.ts'
+import { retoldFailures } from './retold.ts'
 
 const row = /^(\s*)✖ (\S.*) \(\d{1,9}(?:\.\d{1,9})?ms\)(?: # (.*))?$/
 // A suite opens before its tests and closes with a row of its own, of which the failure is that of its tests.
@@ -10,7 +11,6 @@ const total = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo) (\d{1,9})$/
 const location = /^test at (\S.{0,400}:\d{1,7}:\d{1,7})$/
 const spokenError = /^(?:Uncaught )?\w{0,60}Error(?: \[\w{1,60}\])?: \S/
 const maxSuites = 64
-const maxCrashes = 50
 
 /** The test runner of Node.js with its spec reporter. With the one for TAP, see tap. */
 export const nodeTest: Recogniser = {
@@ -18,25 +18,23 @@ export const nodeTest: Recogniser = {
   signs:
     /^ℹ (?:tests|suites|pass|fail|cancelled|duration_ms) \d|^✖ failing tests:$|^\s*[✔✖﹣] \S.{0,600} \(\d{1,9}\.\d{3,9}ms\)(?: # .{0,200})?$|^test at \S.{0,400}\.[cm]?[jt]s:\d{1,7}:\d{1,7}$/,
   open() {
-    // While the tests run, suites among them; and in the list at the end, without suites and with places.
-    const inline = gathering('node-test', 'test')
-    const listed = gathering('node-test', 'test')
+    const found = gathering('node-test', 'test')
+    // Told while the tests run, suites among them, and in the list at the end, without suites and with places.
+    const failures = retoldFailures(found)
+    const explained = new WeakSet<OpenFailure>()
     const counts = new Map<string, number>()
     const suites = new Map<number, string>()
-    /** What was printed before the row of a file that did not get to its tests. */
-    const crashes = new Map<string, LogLine>()
-    let gathered = inline
+    let stage: 0 | 1 = 0
     let error: LogLine | undefined
     let at: LogLine | undefined
     let current:
       | { readonly open: OpenFailure; readonly indent: number; readonly start: LogLine | undefined; readonly read: (line: LogLine) => void }
       | undefined
     const begin = (line: LogLine, indent: number, title: string): void => {
-      const open = gathered.failure(line, title)
-      if (error && /[\\/]|\.[cm]?[jt]s$/.test(title) && crashes.size < maxCrashes) crashes.set(title, error)
-      const crash = crashes.get(title)
-      if (crash) open.detail(crash, ranks.message)
-      current = { open, indent, start: at, read: explanationOf(open) }
+      const open = failures.meet('test', title, stage, line, title)
+      // What was printed before the row of a file that did not get to its tests.
+      if (error && /[\\/]|\.[cm]?[jt]s$/.test(title)) open.detail(error, ranks.message)
+      current = { open, indent, start: at, read: explained.has(open) ? () => {} : explanationOf(open) }
       error = undefined
     }
     const close = (): void => {
@@ -52,6 +50,7 @@ export const nodeTest: Recogniser = {
         const { text } = line
         if (current && (text === '' || text.search(/\S/) > current.indent) && !row.test(text)) {
           current.read(line)
+          if (text !== '') explained.add(current.open)
           return
         }
         close()
@@ -60,9 +59,9 @@ export const nodeTest: Recogniser = {
         if (counted) {
           const [, word = '', count] = counted
           counts.set(word, (counts.get(word) ?? 0) + Number(count))
-          if (word !== 'suites') for (const each of [inline, listed]) each.total(line)
-          gathered = inline
-        } else if (text === '✖ failing tests:') gathered = listed
+          if (word !== 'suites') found.total(line)
+          stage = 0
+        } else if (text === '✖ failing tests:') stage = 1
         else if (location.test(text)) at = line
         else if (failed) {
           const [, margin = '', title = '', directive = ''] = failed
@@ -76,10 +75,9 @@ export const nodeTest: Recogniser = {
       },
       end() {
         close()
-        const chosen = listed.failures > 0 ? listed : inline
         const known = counts.size > 0
-        return chosen.result({
-          failed: known ? (counts.get('fail') ?? 0) + (counts.get('cancelled') ?? 0) || undefined : chosen.failures || undefined,
+        return found.result({
+          failed: known ? (counts.get('fail') ?? 0) + (counts.get('cancelled') ?? 0) || undefined : failures.count('test') || undefined,
           passed: counts.get('pass'),
           skipped: (counts.get('skipped') ?? 0) + (counts.get('todo') ?? 0) || undefined,
           total: counts.get('tests'),

@@ -114,12 +114,12 @@ describe('vitest', () => {
         3: {
           details: [
             'AssertionError: expected -1 to be 3 // Object.is equality',
-            '- Expected',
-            '+ Received',
             '- 3',
             '+ -1',
             '❯ sum.test.js:6:52',
             "6|   it('adds two numbers', () => { expect(sum(1, 2)).toBe(3) })",
+            '- Expected',
+            '+ Received',
           ],
         },
       },
@@ -130,6 +130,8 @@ describe('vitest', () => {
   it('counts what it sees where the run was ended before its totals', () => {
     const lines = linesOf(sample('vitest-ci'))
     expect(recogniseWith(vitest, lines.slice(0, 22))?.counts).toEqual({ failed: 4 })
+    expect(recogniseWith(vitest, lines.slice(0, 62))).toMatchObject({ counts: { failed: 4, errors: 3 }, failures: { length: 3 } })
+    expect(recogniseWith(vitest, lines.slice(26, 62))?.counts.failed).toBeUndefined()
     expect(recogniseWith(vitest, lines.slice(0, 118))).toMatchObject({ counts: { failed: 4, errors: 3 } })
     expect(recogniseWith(vitest, lines.slice(118))).toMatchObject({ counts: { failed: 4, passed: 6, errors: 1 }, failures: { length: 3 } })
   })

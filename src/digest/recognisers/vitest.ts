@@ -69,10 +69,10 @@ export const vitest: Recogniser = {
       end() {
         const count = (line: string, ...words: string[]): number | undefined => words.map((word) => stated.get(line)?.get(word)).find((n) => n !== undefined)
         const suites = count('Failed Suites', 'failed') ?? 0
-        const byLine = found.failures > 0 ? tests - suites : listed.failures
+        const byLine = Math.max(tests - suites, listed.failures)
         const errors = suites + (count('Errors', 'errors', 'error') ?? 0) + (count('Type Errors', 'errors', 'error') ?? 0)
         return (found.failures > 0 ? found : listed).result({
-          failed: stated.has('Tests') ? count('Tests', 'failed') : (count('Failed Tests', 'failed') ?? (Math.max(0, byLine) || undefined)),
+          failed: stated.has('Tests') ? count('Tests', 'failed') : (count('Failed Tests', 'failed') ?? (byLine || undefined)),
           passed: count('Tests', 'passed'),
           skipped: (count('Tests', 'skipped') ?? 0) + (count('Tests', 'todo') ?? 0) || undefined,
           total: count('Tests', 'total'),
