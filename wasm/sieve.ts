@@ -371,7 +371,7 @@ function hasEscape(p: usize, end: usize): bool {
   return false
 }
 
-/** Makes a record of every line, with the hash of its shape; 0 for a blank one. Stops and gives what `sieve` does. */
+/** Makes a record of every line that is not blank, with the hash of its shape. Stops and gives what `sieve` does. */
 export function shapes(from: usize, end: usize): usize {
   feeds = 0
   records = 0
@@ -381,7 +381,8 @@ export function shapes(from: usize, end: usize): usize {
     const head = min(stop, p + maxClean)
     cleanEnd = 0
     if (hasEscape(p, head)) stripLine(p, head)
-    emit(p, stop, 0, cleanEnd ? hashLine(clean, cleanEnd, false) : hashLine(p, stop, false))
+    const hash = cleanEnd ? hashLine(clean, cleanEnd, false) : hashLine(p, stop, false)
+    if (hash) emit(p, stop, 0, hash)
     if (stop < end) feeds++
     p = stop + 1
   }

@@ -185,8 +185,11 @@ describe('the shape of a line', () => {
     expect(shapeOf(a)).not.toBe(shapeOf(b))
   })
 
-  it.each(['', '   ', '\t\r', '\u001b[0m'])('of the blank line %j is none', (line) => {
-    expect(shapeOf(`${line}\nx`)).toBe(0)
+  it.each(['', '   ', '\t\r', '\u001b[0m'])('is not told of the blank line %j', (line) => {
+    const bytes = Buffer.from(`${line}\nx\n${line}`)
+    const told: Sifted[] = []
+    expect(siftShapes(sourceOf(bytes), 0, bytes.length, (sifted) => told.push(sifted))).toBe(2)
+    expect(told.map(({ feeds }) => feeds)).toEqual([1])
   })
 
   it('of a line to be judged tells a count of nothing from others', () => {

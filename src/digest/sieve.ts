@@ -8,7 +8,7 @@ export interface Sifted {
   readonly end: number
   /** Line feeds in what was read before it. */
   readonly feeds: number
-  /** The same for lines that say the same apart from numbers; 0 for one that has to be looked at by itself, or that is blank. */
+  /** The same for lines that say the same apart from numbers; 0 for one that has to be looked at by itself. */
   readonly shape: number
   /** The same for lines with the same few characters before the same word of trouble; 0 where that is not known. */
   readonly kind: number
@@ -94,7 +94,7 @@ function layOutByte(memory: Uint8Array, table: number, mark: number, byte: numbe
 /** Hands over each line that holds a word of trouble; gives how many line feeds there are. One pass, many bytes at once. */
 export const sift = (source: ByteSource, found: (line: Sifted) => void): number => pass(source, 'sieve', 0, source.length, found)
 
-/** Hands over each line of a part of a source with its shape, 0 for a blank one; gives how many line feeds there are. */
+/** Hands over each line of a part of a source that is not blank, with its shape; gives how many line feeds there are. */
 export const siftShapes = (source: ByteSource, from: number, to: number, found: (line: Sifted) => void): number => pass(source, 'shapes', from, to, found)
 
 function pass(source: ByteSource, kind: 'sieve' | 'shapes', first: number, last: number, found: (line: Sifted) => void): number {

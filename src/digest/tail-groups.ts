@@ -15,21 +15,24 @@ const maxGroups = 40
 const stepBytes = 128 * 1024
 /** One group may be all of a log; it is followed so far back. */
 const maxBytes = 4 * 1024 * 1024
+const maxLines = 65_536
 
 /** The last groups of a stream that are not blank, in order. */
 export function tailGroups(stream: LogStream): LineGroup[] {
   const groups: Group[] = []
   let bytes = 0
+  let seen = 0
   for (const section of [...stream.sections].reverse()) {
     let to = section.source.length
     let feeds = suspectsIn(section).feeds
-    while (to > 0 && bytes < maxBytes && groups.length <= maxGroups) {
+    while (to > 0 && bytes < maxBytes && seen < maxLines && groups.length <= maxGroups) {
       const from = to <= stepBytes ? 0 : lineFeedBefore(section, to - stepBytes) + 1
       const lines: Sifted[] = []
       const passed = siftShapes(section.source, from, to, (line) => lines.push(line))
       feeds -= passed
-      for (const line of lines.reverse()) put(groups, section, { ...line, feeds: line.feeds + feeds })
+      for (const line of lines.reverse()) put(groups, section, line, feeds)
       bytes += to - from
+      seen += passed
       to = from
     }
   }
@@ -44,15 +47,11 @@ interface Group {
 }
 
 /** Lines come from the last to the first. */
-function put(groups: Group[], section: LogSection, { start, end, feeds, shape }: Sifted): void {
-  if (shape === 0 && end - start <= maxBlankBytes) return
-  const line: LineRef = { section, number: section.firstLine + feeds, start, end }
+function put(groups: Group[], section: LogSection, { start, end, feeds, shape }: Sifted, feedsBefore: number): void {
+  const line: LineRef = { section, number: section.firstLine + feedsBefore + feeds, start, end }
   const group = groups.at(-1)
   if (group && shape !== 0 && group.shape === shape && group.first.number === line.number + 1 && group.first.section === section) {
     group.first = line
     group.count += 1
   } else groups.push({ first: line, last: line, count: 1, shape })
 }
-
-/** A line that has no shape is blank, or too long to have one. */
-const maxBlankBytes = 64 * 1024
