@@ -41,14 +41,15 @@ export function digestBody(streams: readonly LogStream[], { budget, failed, spar
     failures: recognised.flatMap(({ failures }) => failures),
     isOld: comparison?.passing ? (line) => comparison.passing?.isNew(line) === false : undefined,
   })
-  const outlines = recognised.length > 0 ? new Map<LogStream, Outline>() : outlinesOf(talking, budget - spare)
-  for (const { stream, weight } of incidents) if (failed && weight >= graveWeight) outlines.delete(stream)
+  const outlines = recognised.length > 0 ? new Map<LogStream, Outline>() : outlinesOf(talking, (budget - spare) * (failed && incidents.length > 0 ? 0.75 : 1))
+  for (const { stream, weight, strongest } of incidents)
+    if (failed && weight >= graveWeight && strongest.finding.severity >= severities.failure) outlines.delete(stream)
   const page = pageOf({ bytes: outlines.size > 0 ? budget - spare : bytes, streams, surveys, describe: describeStream })
   for (const [stream, { lines }] of outlines) for (const line of lines) page.say(line, stream)
   const isLog = ({ stream }: { readonly stream: LogStream }): boolean => !outlines.has(stream)
   const choice: Choice = {
     surveys: surveys.filter(isLog),
-    incidents: incidents.filter(isLog),
+    incidents: incidents.filter((incident) => isLog(incident) || incident.strongest.finding.severity >= severities.failure),
     recognised,
     newLines: comparison?.passing?.newLines.filter(isLog) ?? [],
   }
@@ -101,7 +102,7 @@ function showWhole(streams: readonly LogStream[], talking: readonly LogStream[],
 }
 
 /** Of what failed, the words of something so grave say more than the shape of its text. */
-const graveWeight = severities.failure * 10
+const graveWeight = severities.failure * 10 - 3
 
 /** The shapes of the streams that are data; of two streams each leaves room for the other. */
 function outlinesOf(talking: readonly LogStream[], bytes: number): Map<LogStream, Outline> {

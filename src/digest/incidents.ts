@@ -187,13 +187,13 @@ function aftermath(incident: Incident): number {
   const own = lineHead(strongest.line)
   if (isConclusive(own)) return 0
   if (isGivenUp(own)) return 4
-  let bonus = isResolution(own) ? -12 : 0
+  let bonus = isResolution(own) ? -18 : 0
   if (sightings.some(({ line }) => verdictOf(lineHead(line)) === 'failed')) return bonus
   let line = nextOf((sightings.at(-1) as Sighting).line)
   for (let i = 0; line && i < maxAftermath; i += 1, line = nextOf(line)) {
     const text = lineHead(line)
     if (i < 6 && isGivenUp(text)) return bonus + 2
-    if (i < 4 && bonus === 0 && isResolution(text)) bonus = i === 0 ? -14 : -8
+    if (i < 3 && bonus === 0 && isResolution(text)) bonus = i === 0 ? -14 : -5
     const verdict = verdictOf(text)
     if (verdict === 'begun') return bonus
     if (verdict === 'passed') return bonus - 12

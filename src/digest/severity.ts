@@ -66,7 +66,7 @@ const boilerplate =
 const summary: readonly RegExp[] = [
   /\bBUILD FAIL(?:URE|ED)\b|^FAILURE: Build failed|^Build FAILED|^FAILED \(|\bBuild failed\b/,
   /\b[1-9]\d{0,8} (?:tests? |specs? |suites? |examples? )?(?:failed|failing|failures?|errors?|errored|problems?)\b/i,
-  /\b(?:failed|failures?|errors?)\s?[:=]\s?[1-9]/i,
+  /\b(?:failed|failures|errors)\s?[:=]\s?[1-9]/i,
   /^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* .*(?:Error|Stop)/,
   /\bexit(?:ed)?(?: with)?(?: non-zero)? (?:code|status):? -?[1-9]|\bnon-zero (?:exit|code|status)|\bexited, (?:code|status)=\w+, status=[1-9]|marked build as failure|^ninja: build stopped/i,
   /^(?:error: )?aborting due to|^(?:error: )?could not compile|^COMPILATION ERROR|There (?:are|were) (?:test failures|errors)|^ELIFECYCLE|\bunsuccessful\b|ERR! (?:code ELIFECYCLE|errno \d|Exit status)|collect2: error|linker command failed|^Finished: (?:FAILURE|UNSTABLE|ABORTED)|^subprocess exited/i,
@@ -98,7 +98,7 @@ const failures: readonly RegExp[] = [
 ]
 
 const trouble =
-  /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like|unbound|unrecognized|unknown|illegal|unsupported|violat\w+|corrupt\w*|incompatible|unreachable|crash\w*|exceeded|too many|not (?:permitted|allowed|supported|used)|no matching|forbidden|unauthorized|evicted|back-?off|diverged|overflow|deadlock|must be|broken|killed|panic\w*|assert\w*)\b/i
+  /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like|unbound|unrecognized|unknown|illegal|unsupported|violat\w+|corrupt\w*|(?<!\+)incompatible|unreachable|crash\w*|exceeded|too many|not (?:permitted|allowed|supported|used)|no matching|forbidden|unauthorized|evicted|back-?off|diverged|overflow|deadlock|must be|broken|killed|panic\w*|assert\w*|giving up|gave up|exhausted)\b/i
 const warning = /^W: \S|\bwarn(?:ing)?s?\b|\bdeprecated?\b/i
 // A place in a source file, which makes a marked line a diagnosis.
 const place = /(?:[\w)\]]:\[?\d{1,7}(?:[,:]\d{1,7})?\]?|\(\d{1,7},\d{1,7}\))[:\s]/

@@ -23,7 +23,7 @@ export function verdictOf(line: string): Verdict | undefined {
 const level = /^\s*\[?(?:INFO|ERROR|WARN(?:ING)?)\]?:?\s{1,4}/
 
 /** True for a line that says that what went wrong was borne with: tried again, gone around, or left aside. */
-export const isResolution = (line: string): boolean => resolution.test(line)
+export const isResolution = (line: string): boolean => resolution.test(line) && !/^\+{1,4} /.test(unwrap(line))
 
 const resolution =
   /\b(?:retry(?:ing)?|retries left|will (?:retry|try again)|trying again|attempt \d+|reconnect(?:ing|ed)?|recovered|falling back|fallback|ignor(?:ed|ing)|skipping|continuing|as expected|expected (?:error|exception|failure))\b/i
