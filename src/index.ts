@@ -5,6 +5,7 @@ import { streamNames } from './core/command.ts'
 import { failure } from './core/errors.ts'
 import * as ops from './operations/index.ts'
 import { invoke, type Operation, type OperationCall, parseInput } from './operations/operation.ts'
+import { isAboutRuns, runOf } from './operations/run-of.ts'
 
 export type {
   App,
@@ -81,7 +82,7 @@ export type {
 } from './core/workspace-provider.ts'
 
 /** What `openHoldfast` gives. Commands run on this machine, as the user of this process. */
-export interface Holdfast extends Omit<App, 'exec'>, AsyncDisposable {
+export interface Holdfast extends Omit<App, 'exec' | 'countShown'>, AsyncDisposable {
   /**
    * Runs a command and resolves to how it ended; a command that fails is a result, not a rejection. Rejects with a
    * HoldfastError when it could not be started or was asked for wrongly.
@@ -112,14 +113,21 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
   if (typeof root !== 'string') throw failure('invalid', { field: 'root', value: root, accepted: 'the path of an existing folder' })
   if (ephemeral !== undefined && typeof ephemeral !== 'boolean') throw failure('invalid', { field: 'ephemeral', value: ephemeral, accepted: 'true or false' })
   const app = await openApp({ cwd: root, root, env: env as HoldfastOptions['env'], surface: 'library', ephemeral })
+  const counted = <Output>(operation: string, result: Output): Output => {
+    const { digest, text } = result as { digest?: unknown; text?: unknown }
+    const shown = digest ?? text
+    if (isAboutRuns(operation) && typeof shown === 'string')
+      app.countShown({ surface: 'library', operation, run: runOf(operation, result), bytes: Buffer.byteLength(shown) }).catch(() => {})
+    return result
+  }
   const checked =
     <Output>(operation: Operation<Operation['input'], Output>) =>
     async (input?: unknown, call?: OperationCall): Promise<Output> =>
-      invoke(operation, app, asObject('the input', input), checkCall(call))
+      counted(operation.name, await invoke(operation, app, asObject('the input', input), checkCall(call)))
   return {
     async exec(given) {
       const { signal, onOutput, onProgress, onBegin, ...input } = asObject('the input', given)
-      return invoke(ops.exec, app, input, checkCall({ signal, onOutput, onProgress, onBegin }))
+      return counted('exec', await invoke(ops.exec, app, input, checkCall({ signal, onOutput, onProgress, onBegin })))
     },
     wait: checked(ops.wait),
     stop: checked(ops.stop),
@@ -166,6 +174,12 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
     dropRescues: checked(ops.workspaceDrop),
     collectWorkspaces: checked(ops.workspaceGc),
     deleteBranch: checked(ops.workspaceDeleteBranch),
+    async stats(input) {
+      const { sinceMs, ...rest } = asObject('the input', input)
+      if (sinceMs !== undefined && !Number.isFinite(sinceMs))
+        throw failure('invalid', { field: 'sinceMs', value: sinceMs, accepted: 'a time in milliseconds since 1970' })
+      return app.stats({ ...parseInput(ops.stats, rest), ...(sinceMs === undefined ? {} : { sinceMs: sinceMs as number }) })
+    },
     gc: checked(ops.gc),
     doctor: checked(ops.doctor),
     config: () => app.config(),

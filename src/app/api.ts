@@ -2,6 +2,7 @@ import type { ByteSource } from '../core/byte-source.ts'
 import type { Input, StreamName } from '../core/command.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Gap, Leftover, RunRecord, RunState, Usage } from '../core/run.ts'
+import type { Stats } from '../core/stats.ts'
 import type { Note, NoteCategory } from '../core/store.ts'
 import type { Rescue, WorkspaceSetup } from '../core/workspace.ts'
 import type {
@@ -18,6 +19,7 @@ import type { DeletedBranch } from '../workspaces/delete-branch.ts'
 import type { CollectedWorkspaces } from '../workspaces/gc.ts'
 import type { DroppedRescues, ExportedRescue, RestoredRescue } from '../workspaces/rescues.ts'
 import type { FileUseCases } from './files.ts'
+import type { Answered } from './shown.ts'
 
 export type { DeletedBranch } from '../workspaces/delete-branch.ts'
 export type { CollectedWorkspaces } from '../workspaces/gc.ts'
@@ -51,6 +53,10 @@ export interface App extends FileUseCases {
   listNotes(): Promise<{ notes: readonly Note[] }>
   removeNote(input: { note: string }): Promise<{ removed: string }>
   pin(input: { run: string; pinned: boolean }): Promise<RunResult>
+  /** What runs printed and what was shown of them. */
+  stats(input: { sinceMs?: number | undefined; limit?: number | undefined }): Promise<StatsResult>
+  /** Counts an answer that a surface gave. */
+  countShown(answered: Answered): Promise<void>
   gc(input: { dryRun?: boolean | undefined }): Promise<GcResult>
   doctor(input?: { fix?: string | undefined }): Promise<DoctorResult>
   config(): Promise<ConfigResult>
@@ -384,6 +390,12 @@ export interface SearchResult {
   readonly more: boolean
   readonly suggestions: readonly SearchSuggestion[]
   /** What was not read, where a bound was reached. */
+  readonly warnings: readonly string[]
+}
+
+export interface StatsResult extends Stats {
+  /** Commands that are not listed. */
+  readonly more: number
   readonly warnings: readonly string[]
 }
 

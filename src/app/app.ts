@@ -7,6 +7,7 @@ import type { AppBasis, AppEquipment } from './context.ts'
 import type { FileUseCases } from './files.ts'
 import { readRecord } from './run-folder.ts'
 import type { EnsureMounted } from './run-tree.ts'
+import { openShownCounter } from './shown.ts'
 import { toSummary } from './summary.ts'
 import type { UseCases } from './use-cases.ts'
 import type { WorkspaceUseCases } from './workspaces.ts'
@@ -67,6 +68,11 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     return latest
   }
 
+  const shown = openShownCounter(
+    (entries) => records.addShown(entries),
+    () => basis.now().getTime(),
+  )
+
   const app: App = {
     exec: async (...given) => (await useCases()).exec(...given),
     wait: async (...given) => (await useCases()).wait(...given),
@@ -79,6 +85,13 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
       const current = await Promise.all(found.map(async (record) => (await loaded?.held(record.id)) ?? putRight(record)))
       return { runs: current.map(toSummary), total, warnings: await records.warnings() }
     },
+    async stats({ sinceMs = 0, limit }) {
+      const most = checkLimit(limit, defaultRuns, maxListed)
+      await history()
+      const { commands, ...stats } = await records.stats(sinceMs)
+      return { ...stats, commands: commands.slice(0, most), more: Math.max(0, commands.length - most), warnings: await records.warnings() }
+    },
+    countShown: async (answered) => shown.count(answered),
     show: async (...given) => (await useCases()).show(...given),
     output: async (...given) => (await useCases()).output(...given),
     follow: async (...given) => (await useCases()).follow(...given),
@@ -121,6 +134,7 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
       closed = true
       // A call that came before waits for the same, and has its turn first.
       await (await loading)?.close()
+      await shown.close()
       await records.close()
     },
   }

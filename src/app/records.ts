@@ -2,6 +2,7 @@ import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure, messageOf, toHoldfastError } from '../core/errors.ts'
 import { type ProcessIdentity, type RunRecord, verdictOf } from '../core/run.ts'
+import { type Shown, type Stats, statsOf } from '../core/stats.ts'
 import type { KnownWord, Note, PreviousRuns, RunFilter } from '../core/store.ts'
 import { checkRoom, makeSpare } from './home.ts'
 import { everyNote } from './journal.ts'
@@ -49,6 +50,8 @@ export interface Records {
   listUnindexed(limit: number): Promise<readonly string[]>
   count(): Promise<{ readonly runs: number; readonly failing: number }>
   remove(ids: readonly string[]): Promise<void>
+  addShown(entries: readonly Shown[]): Promise<void>
+  stats(sinceMs: number): Promise<Stats>
   addNote(note: Note): Promise<void>
   listNotes(): Promise<readonly Note[]>
   removeNote(id: string): Promise<boolean>
@@ -232,6 +235,11 @@ export function openRecords(options: RecordsOptions): Records {
     index: (id, tokens, whole) => index.write((store) => store.index(id, tokens, whole)),
     listUnindexed: (limit) => index.read((store) => store.listUnindexed(limit)),
     count: () => index.read((store) => store.count()),
+    async addShown(entries) {
+      // Who only looked makes nothing.
+      if (existsSync(home.path)) await index.write((store) => store.addShown(entries))
+    },
+    stats: (sinceMs) => index.read(async (store) => statsOf(...(await Promise.all([store.listPrinted(sinceMs), store.listShown(sinceMs)])))),
     remove: (ids) => index.write((store) => store.remove(ids)),
     async addNote(note) {
       writeNote(home.notes, note)

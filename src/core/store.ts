@@ -1,5 +1,5 @@
 import type { RunRecord, Verdict } from './run.ts'
-import type { Printed, Shown } from './usage.ts'
+import type { Printed, Shown } from './stats.ts'
 
 /** What `runs` filters by. Every part that is given must hold. */
 export interface RunFilter {

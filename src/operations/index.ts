@@ -14,6 +14,7 @@ import { runs } from './runs.ts'
 import { search } from './search.ts'
 import { show } from './show.ts'
 import { snapshot } from './snapshot.ts'
+import { stats } from './stats.ts'
 import { stop } from './stop.ts'
 import { wait } from './wait.ts'
 import { workspaceDiff, workspaceList, workspaceShow, workspaceStatus } from './workspace-look.ts'
@@ -59,6 +60,7 @@ export const operations: readonly Operation[] = [
   filesStat,
   filesMkdir,
   filesRemove,
+  stats,
   gc,
   doctor,
   config,
@@ -88,6 +90,7 @@ export {
   search,
   show,
   snapshot,
+  stats,
   stop,
   unpin,
   wait,

@@ -77,6 +77,7 @@ export function fakeApp(onEvent: (event: string) => void = () => {}, own: Partia
         truncated: true,
         next: '2-9',
       }),
+    countShown: async () => undefined,
     close: () => {
       for (const cancel of [...held]) cancel()
       onEvent('closed')

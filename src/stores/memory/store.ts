@@ -1,8 +1,8 @@
 import { failure } from '../../core/errors.ts'
 import { foldText } from '../../core/fold.ts'
 import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
+import { dayOf, type Shown } from '../../core/stats.ts'
 import type { KnownWord, Note, RunFilter, Store } from '../../core/store.ts'
-import { dayOf, type Shown } from '../../core/usage.ts'
 
 interface Row {
   readonly seq: number

@@ -1,6 +1,6 @@
 import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
+import { dayOf, type SurfaceName } from '../../core/stats.ts'
 import type { Note, PreviousRuns, RunFilter, Store } from '../../core/store.ts'
-import { dayOf, type SurfaceName } from '../../core/usage.ts'
 import type { Connection, SqlValue } from './driver.ts'
 import type { Access } from './open.ts'
 import { labelOf, limitOf, type Select, selectRuns, tokenMatch, toRecord } from './statements.ts'

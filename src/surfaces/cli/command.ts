@@ -42,6 +42,8 @@ export interface Invocation {
   /** Calls back before this process is ended in a hurry, until the returned function is called. */
   onLeave(listener: () => void): () => void
   app(): Promise<App>
+  /** Told what an operation resolved to. */
+  onResult(operation: string, result: unknown): void
 }
 
 /** Where a command differs from what follows from its operation. */
@@ -94,7 +96,9 @@ export async function perform<Output>(
   names: Readonly<Record<string, string>> = {},
 ): Promise<Output> {
   const app = await invocation.app()
-  return invoke(op, app, input, { signal: invocation.signal, ...call }, cliNaming(op, names))
+  const result = await invoke(op, app, input, { signal: invocation.signal, ...call }, cliNaming(op, names))
+  invocation.onResult(op.name, result)
+  return result
 }
 
 const presentJson = (result: unknown): string => JSON.stringify(result, null, 2)

@@ -1,9 +1,13 @@
-import type { ConfigResult, DoctorResult, GcResult } from '../../app/api.ts'
+import type { ConfigResult, DoctorResult, GcResult, StatsResult } from '../../app/api.ts'
 import { config } from '../../operations/config.ts'
 import { doctor } from '../../operations/doctor.ts'
 import { gc } from '../../operations/gc.ts'
+import { stats } from '../../operations/stats.ts'
 import { commandFor, shown } from './command.ts'
 import { presentConfig, presentDoctor, presentGc } from './present-house.ts'
+import { presentStats } from './present-stats.ts'
+
+export const statsCommand = commandFor(stats, 'stats', 'Look after it', { present: shown<StatsResult>(presentStats) })
 
 export const gcCommand = commandFor(gc, 'gc', 'Look after it', { present: shown<GcResult>(presentGc) })
 

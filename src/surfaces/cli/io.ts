@@ -113,3 +113,14 @@ export function outletOf(stream: Terminal): Outlet {
     },
   }
 }
+
+/** An outlet that counts the bytes that go through it. */
+export function countingOutlet(outlet: Outlet): { readonly outlet: Outlet; bytes(): number } {
+  let bytes = 0
+  const write: Outlet['write'] = (data) => {
+    bytes += Buffer.byteLength(data)
+    outlet.write(data)
+  }
+  // What else it has it tells at the moment of asking.
+  return { outlet: Object.create(outlet, { write: { value: write } }) as Outlet, bytes: () => bytes }
+}

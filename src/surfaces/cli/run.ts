@@ -3,10 +3,11 @@ import { isAbsolute } from 'node:path'
 import type { App } from '../../app/api.ts'
 import { closest } from '../../core/closest.ts'
 import { failure, toHoldfastError } from '../../core/errors.ts'
+import { isAboutRuns, runOf } from '../../operations/run-of.ts'
 import type { Command, Invocation } from './command.ts'
 import { commandWords, loadCommands } from './commands.ts'
 import { exitOfError, exitOfSignal } from './exit-codes.ts'
-import { type CliIo, type Outlet, outletOf, type StopName } from './io.ts'
+import { type CliIo, countingOutlet, type Outlet, outletOf, type StopName } from './io.ts'
 import { parseArguments, wantsJson } from './parse.ts'
 import { printError } from './print.ts'
 
@@ -53,7 +54,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   return stoppedBy === undefined ? code : exitOfSignal(stoppedBy)
 }
 
-type Surroundings = Omit<Invocation, 'parsed' | 'app'>
+type Surroundings = Omit<Invocation, 'parsed' | 'app' | 'onResult'>
 
 async function dispatch(argv: readonly string[], around: Surroundings): Promise<number> {
   const { io, stdout } = around
@@ -72,7 +73,18 @@ async function dispatch(argv: readonly string[], around: Surroundings): Promise<
   const { command, args } = found
   const parsed = parseArguments(command, argv.length > words.length ? ['--json', ...args] : args)
   if (parsed.help) return say(stdout, (await import('./help.ts')).commandHelp(command))
-  return withApp(around, startingFolder(io, parsed.input.cwd), (app) => command.run({ ...around, parsed, app }))
+  return withApp(around, startingFolder(io, parsed.input.cwd), async (app) => {
+    const counted = countingOutlet(stdout)
+    let about: { operation: string; run: string | null } | undefined
+    const onResult = (operation: string, result: unknown): void => {
+      if (isAboutRuns(operation)) about = { operation, run: runOf(operation, result) }
+    }
+    try {
+      return await command.run({ ...around, stdout: counted.outlet, parsed, app, onResult })
+    } finally {
+      if (about) await (await app()).countShown({ surface: 'cli', ...about, bytes: counted.bytes() }).catch(() => {})
+    }
+  })
 }
 
 /** Where the project is looked for. When the folder that we stand in was removed, one that was named in full still serves. */

@@ -4,6 +4,7 @@ import { toHoldfastError } from '../../core/errors.ts'
 import { byteLength, tailBytes } from '../../core/text.ts'
 import { wireNameOf } from '../../operations/names.ts'
 import { invoke, type OperationCall, parseInput } from '../../operations/operation.ts'
+import { runOf } from '../../operations/run-of.ts'
 import { type Answer, toAnswer, toErrorAnswer, toUnfinishedAnswer } from './answer.ts'
 import { reportProgress } from './progress.ts'
 import { answerWithinMs, readCall } from './tools.ts'
@@ -32,9 +33,11 @@ export async function callTool(request: ToolCall, openApp: () => Promise<App>, w
     try {
       const result = invoke(operation, app, input, call, wireNameOf)
       // A run answers in time by itself.
-      if (!step) return toAnswer(operation.name, await result)
-      const done = await within(result, withinMs)
-      return done ? toAnswer(operation.name, done.value) : toUnfinishedAnswer(operation.name, step())
+      const done = step ? await within(result, withinMs) : { value: await result }
+      const answer = done ? toAnswer(operation.name, done.value) : toUnfinishedAnswer(operation.name, step?.())
+      const bytes = answer.content.reduce((sum, { text }) => sum + byteLength(text), 0)
+      app.countShown({ surface: 'mcp', operation: operation.name, run: runOf(operation.name, done?.value), bytes }).catch(() => {})
+      return answer
     } finally {
       end()
       // A run that was answered as running goes on, also when the answer is still on its way to a client that leaves.

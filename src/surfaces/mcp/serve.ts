@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { App } from '../../app/api.ts'
+import { byteLength } from '../../core/text.ts'
 import { callTool } from './call-tool.ts'
 import { stdioTransport } from './stdio-transport.ts'
 import { listTools } from './tools.ts'
@@ -35,7 +36,11 @@ export async function serveMcp(options: ServeOptions): Promise<void> {
   const restoreConsole = keepConsoleOffStdout()
   let opening: Promise<App> | undefined
   const requireApp = (): Promise<App> => {
-    opening ??= (async () => openApp())()
+    opening ??= (async () => {
+      const app = await openApp()
+      app.countShown({ surface: 'mcp', operation: 'tools', run: null, bytes: byteLength(instructions + JSON.stringify(listTools())) }).catch(() => {})
+      return app
+    })()
     const current = opening
     current.catch(() => {
       if (opening === current) opening = undefined

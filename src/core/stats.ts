@@ -43,7 +43,7 @@ export interface Baseline {
 /** The answers on each surface; null where none was counted. */
 export type ShownOn = Readonly<Record<SurfaceName, Sum | null>>
 
-export interface CommandUsage extends Baseline {
+export interface CommandStats extends Baseline {
   /** As its newest run has it. */
   readonly command: string
   readonly runs: number
@@ -52,10 +52,10 @@ export interface CommandUsage extends Baseline {
   readonly shown: ShownOn
 }
 
-export interface Usage {
+export interface Stats {
   /** Those that printed most come first. */
-  readonly commands: readonly CommandUsage[]
-  readonly all: Omit<CommandUsage, 'command'>
+  readonly commands: readonly CommandStats[]
+  readonly all: Omit<CommandStats, 'command'>
   /** Answers that belong to no run: lists and searches. */
   readonly elsewhere: ShownOn
   /** What the descriptions of the tools cost that clients of MCP were given; null where none was counted. */
@@ -68,7 +68,7 @@ const hostChars = 30_000
 const hostBytes = 50 * 1024
 
 /** Adds up what is stored. `printed`: newest first. */
-export function usageOf(printed: readonly Printed[], shown: readonly Shown[]): Usage {
+export function statsOf(printed: readonly Printed[], shown: readonly Shown[]): Stats {
   const byRun = new Map<string, Shown[]>()
   for (const entry of shown) {
     if (entry.run === null) continue
@@ -83,7 +83,7 @@ export function usageOf(printed: readonly Printed[], shown: readonly Shown[]): U
     if (known) known.push(run)
     else groups.set(key, [run])
   }
-  const sumOf = (runs: readonly Printed[]): Omit<CommandUsage, 'command'> => {
+  const sumOf = (runs: readonly Printed[]): Omit<CommandStats, 'command'> => {
     const counted = runs.filter(({ id }) => byRun.has(id))
     const total = (most: number): number => counted.reduce((sum, { bytes }) => sum + Math.min(bytes, most), 0)
     return {
