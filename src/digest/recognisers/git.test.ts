@@ -12,7 +12,7 @@ describe('the recogniser for git', () => {
     ],
     ['git-clone', { errors: 1 }, ["2 unable to access 'https://git.invalid/x/y.git/': Could not resolve host: git.invalid @ - | -"]],
     ['git-hook', { errors: 1 }, ['3 ! [remote rejected] main -> main (pre-receive hook declined) @ - | remote: policy: commit message needs a ticket']],
-    ['git-lock', { errors: 1 }, ["1 Unable to create '/work/app/.git/index.lock': File exists. @ - | -"]],
+    ['git-lock', { errors: 1 }, ["1 Unable to create '/srv/app/.git/index.lock': File exists. @ - | -"]],
     [
       'git-merge',
       { errors: 4 },

@@ -12,7 +12,7 @@ describe('the recogniser for go test', () => {
         '2 TestTotals/two_prices @ cart_test.go:28 | cart_test.go:28: Total([1 2]) = 3, want 4',
         '6 TestTotals/negative @ cart_test.go:28 | cart_test.go:28: Total([-1]) = -1, want 1',
         '10 TestFatal @ cart_test.go:38 | cart_test.go:38: no database',
-        '16 TestLength @ /work/app/crash/crash_test.go:7 | panic: runtime error: invalid memory address or nil pointer dereference [recovered]',
+        '16 TestLength @ /srv/app/crash/crash_test.go:7 | panic: runtime error: invalid memory address or nil pointer dereference [recovered]',
       ],
     ],
     [
@@ -29,11 +29,11 @@ describe('the recogniser for go test', () => {
       'go-test-race',
       { failed: 1, errors: 1 },
       [
-        '2 WARNING: DATA RACE @ /work/app/race/race_test.go:8 | Read at 0x00c000018228 by goroutine 8:',
+        '2 WARNING: DATA RACE @ /srv/app/race/race_test.go:8 | Read at 0x00c000018228 by goroutine 8:',
         '37 TestRace @ - | testing.go:1319: race detected during execution of test',
       ],
     ],
-    ['go-test-timeout', { failed: 1, errors: 1 }, ['1 panic: test timed out after 1s @ /work/app/slow/slow_test.go:8 | /work/app/slow/slow_test.go:8 +0x25']],
+    ['go-test-timeout', { failed: 1, errors: 1 }, ['1 panic: test timed out after 1s @ /srv/app/slow/slow_test.go:8 | /srv/app/slow/slow_test.go:8 +0x25']],
     [
       'go-test-verbose',
       { failed: 3, passed: 3, skipped: 1 },
@@ -57,9 +57,9 @@ describe('the recogniser for go test', () => {
       'crash_test.go:12: about to crash',
       'panic: runtime error: invalid memory address or nil pointer dereference',
       '[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x4f50f4]',
-      '/work/app/crash/crash_test.go:7 +0x14',
-      '/work/app/crash/crash_test.go:7 +0x1c',
-      '/work/app/crash/crash_test.go:13 +0x6b',
+      '/srv/app/crash/crash_test.go:7 +0x14',
+      '/srv/app/crash/crash_test.go:7 +0x1c',
+      '/srv/app/crash/crash_test.go:13 +0x6b',
     ])
   })
 

@@ -9,18 +9,18 @@ describe('the recogniser for pytest', () => {
       { total: 0, errors: 2 },
       [
         "47 broken/test_import.py @ broken/test_import.py:1 | E   ModuleNotFoundError: No module named 'shop.payments'",
-        '48 broken/test_syntax.py @ /work/app/broken/test_syntax.py:1 | E   SyntaxError: invalid syntax',
+        '48 broken/test_syntax.py @ /srv/app/broken/test_syntax.py:1 | E   SyntaxError: invalid syntax',
       ],
     ],
     [
       'pytest-conftest',
       { errors: 1 },
-      ["1 ImportError while loading conftest '/work/app/broken/conftest.py'. @ broken/conftest.py:1 | E   ModuleNotFoundError: No module named 'nowhere'"],
+      ["1 ImportError while loading conftest '/srv/app/broken/conftest.py'. @ broken/conftest.py:1 | E   ModuleNotFoundError: No module named 'nowhere'"],
     ],
     [
       'pytest-crash',
       { total: 2, errors: 1 },
-      ['8 crash_test.py::test_crash Fatal Python error: Segmentation fault @ /work/app/crash_test.py:8 | File "/work/app/crash_test.py", line 8 in test_crash'],
+      ['8 crash_test.py::test_crash Fatal Python error: Segmentation fault @ /srv/app/crash_test.py:8 | File "/srv/app/crash_test.py", line 8 in test_crash'],
     ],
     [
       'pytest-failing',
@@ -33,24 +33,24 @@ describe('the recogniser for pytest', () => {
         "95 tests/test_cart.py::TestOrders::test_order_lines @ tests/test_cart.py:47 | E       AssertionError: assert {'currency': ...uantity': 1}]} == {'currency': ...uantity': 3}]}",
       ],
     ],
-    ['pytest-internal', { total: 1, errors: 1 }, ["6 KeyError: 'plugin' @ /work/app/inner/conftest.py:2 | INTERNALERROR> KeyError: 'plugin'"]],
+    ['pytest-internal', { total: 1, errors: 1 }, ["6 KeyError: 'plugin' @ /srv/app/inner/conftest.py:2 | INTERNALERROR> KeyError: 'plugin'"]],
     [
       'pytest-line-quiet',
       { failed: 4, passed: 6, skipped: 1, errors: 1, warnings: 1 },
       [
         '33 tests/test_cart.py::TestOrders::test_order_is_saved @ - | E   ConnectionRefusedError: connection to 127.0.0.1:5432 refused',
-        '29 tests/test_cart.py::test_discount_is_rounded_up @ /work/app/tests/test_cart.py:13 | E   AssertionError: assert 95 == 94',
-        "30 tests/test_cart.py::test_parse_price[2-200] @ /work/app/src/shop/cart.py:24 | E   ValueError: invalid literal for int() with base 10: ''",
-        '31 tests/test_cart.py::test_find_item_by_name @ /work/app/src/shop/cart.py:19 | E   StopIteration',
-        "32 tests/test_cart.py::TestOrders::test_order_lines @ /work/app/tests/test_cart.py:47 | E   AssertionError: assert {'currency': ...uantity': 1}]} == {'currency': ...uantity': 3}]}",
+        '29 tests/test_cart.py::test_discount_is_rounded_up @ /srv/app/tests/test_cart.py:13 | E   AssertionError: assert 95 == 94',
+        "30 tests/test_cart.py::test_parse_price[2-200] @ /srv/app/src/shop/cart.py:24 | E   ValueError: invalid literal for int() with base 10: ''",
+        '31 tests/test_cart.py::test_find_item_by_name @ /srv/app/src/shop/cart.py:19 | E   StopIteration',
+        "32 tests/test_cart.py::TestOrders::test_order_lines @ /srv/app/tests/test_cart.py:47 | E   AssertionError: assert {'currency': ...uantity': 1}]} == {'currency': ...uantity': 3}]}",
       ],
     ],
     [
       'pytest-native-quiet',
       { failed: 2, passed: 2 },
       [
-        "132 tests/test_cart.py::test_parse_price[2-200] @ /work/app/src/shop/cart.py:24 | ValueError: invalid literal for int() with base 10: ''",
-        '133 tests/test_cart.py::test_find_item_by_name @ /work/app/src/shop/cart.py:19 | StopIteration',
+        "132 tests/test_cart.py::test_parse_price[2-200] @ /srv/app/src/shop/cart.py:24 | ValueError: invalid literal for int() with base 10: ''",
+        '133 tests/test_cart.py::test_find_item_by_name @ /srv/app/src/shop/cart.py:19 | StopIteration',
       ],
     ],
     [
@@ -112,7 +112,7 @@ describe('the recogniser for pytest', () => {
     ])
     expect(recognised?.failures[4]?.details.at(-1)?.text).toBe('preparing order')
     expect(recognised?.warnings.map(({ text }) => text)).toEqual([
-      '  /work/app/tests/test_cart.py:27: DeprecationWarning: legacy_total is deprecated, use total',
+      '  /srv/app/tests/test_cart.py:27: DeprecationWarning: legacy_total is deprecated, use total',
     ])
     expect(recognised?.totals.map(({ text }) => text)).toEqual(['==== 4 failed, 6 passed, 1 skipped, 1 xpassed, 1 warning, 1 error in 2.45s ====='])
   })

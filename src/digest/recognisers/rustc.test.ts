@@ -13,7 +13,7 @@ describe('the recogniser for rustc', () => {
       'rustc-build-script',
       { errors: 1 },
       [
-        "2 failed to run custom build command for `broken v0.1.0 (/work/app)` @ - | process didn't exit successfully: `/work/app/target/debug/build/broken-b42d2b2d2627ffd6/build-script-build` (exit status: 101)",
+        "2 failed to run custom build command for `broken v0.1.0 (/srv/app)` @ - | process didn't exit successfully: `/srv/app/target/debug/build/broken-b42d2b2d2627ffd6/build-script-build` (exit status: 101)",
       ],
     ],
     [
@@ -74,7 +74,7 @@ describe('the recogniser for rustc', () => {
 
   it('leaves an error of another tool alone, also where cargo runs beside it', () => {
     const log =
-      '   Compiling a v0.1.0 (/work/app)\nerror: failed to push some refs\nhint: fetch first\nerror: Recipe `check` failed\n    Finished `dev` profile [unoptimized] target(s) in 0.18s\n'
+      '   Compiling a v0.1.0 (/srv/app)\nerror: failed to push some refs\nhint: fetch first\nerror: Recipe `check` failed\n    Finished `dev` profile [unoptimized] target(s) in 0.18s\n'
     expect(recogniseWith(rustc, log)).toMatchObject({ tool: 'cargo', counts: {}, failures: [] })
   })
 })
