@@ -57,6 +57,10 @@ describe('biome', () => {
     expect(failuresOf(recognised)).toEqual(failures)
   })
 
+  it('leaves the totals of other tools alone', () => {
+    expect(recogniseWith(biome, `${sample('biome-lint')}\na.py:1:1: F401 unused import\nFound 1 error.\n`)?.counts).toEqual({ errors: 5, warnings: 3 })
+  })
+
   it('shows message, marked source and change of a diagnosis', () => {
     expect(inBrief(recogniseWith(biome, sample('biome-check')))).toMatchObject({
       failures: [{ details: ['× expected a name for the function in a function declaration, but found none', '> 1 │ function ( {'] }, {}, {}, {}],

@@ -16,6 +16,8 @@ export const biome: Recogniser = {
   open() {
     const found = gathering('biome', 'error')
     const stated = new Map<string, number>()
+    // Other tools state totals in the same words; ours stand right below what was checked.
+    let closing = false
     let head: { readonly line: LogLine; readonly where: string | undefined; readonly rule: string } | undefined
     let current: OpenFailure | undefined
     let source: LogLine | undefined
@@ -29,8 +31,9 @@ export const biome: Recogniser = {
           source = undefined
           return
         }
-        const counted = total.exec(text)
-        if (counted || checked.test(text)) {
+        const counted = closing ? total.exec(text) : null
+        closing = counted !== null || checked.test(text)
+        if (closing) {
           if (counted) {
             const kind = (counted[2] as string).replace(/s$/, '')
             stated.set(kind, (stated.get(kind) ?? 0) + Number(counted[1]))

@@ -92,6 +92,11 @@ describe('eslint', () => {
     })
   })
 
+  it('leaves the total of another linter alone', () => {
+    const log = `${sample('eslint-stylish')}\nsrc/a.css\n  1:5  ✖  Unexpected empty block  block-no-empty\n\n✖ 1 problem (1 error, 0 warnings)\n`
+    expect(recogniseWith(eslint, log)?.counts).toEqual({ errors: 7, warnings: 2 })
+  })
+
   it('names no file where the log does not', () => {
     expect(failuresOf(recogniseWith(eslint, linesOf(sample('eslint-stylish')).slice(2, 4)))).toEqual([
       "3 'x' is never reassigned. Use 'const' instead  prefer-const @ - | -",

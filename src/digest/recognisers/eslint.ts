@@ -21,9 +21,12 @@ export const eslint: Recogniser = {
     const stated = { errors: 0, warnings: 0, any: false }
     let file: LogLine | undefined
     let problems = 0
+    // Other tools close with the same words; only ours has rows of ours above it.
+    let open = false
     let crashed: 'no' | 'begins' | OpenFailure = 'no'
     const problem = (line: LogLine, kind: string, title: string, place: string): OpenFailure | undefined => {
       problems += 1
+      open = true
       if (kind.toLowerCase() === 'error') return found.failure(line, title, place)
       found.warning(line)
       return undefined
@@ -35,16 +38,17 @@ export const eslint: Recogniser = {
         if (match) {
           const [, at, column, kind, message] = match as unknown as [string, string, string, string, string]
           const place = file === undefined ? undefined : `${file.text}:${at}:${column}`
-          const open = problem(line, kind, message.replace(/\s{2,}/g, '  '), place ?? '')
-          if (open && file) open.detail(file, ranks.place)
-          if (open && !file) open.place = undefined
+          const failure = problem(line, kind, message.replace(/\s{2,}/g, '  '), place ?? '')
+          if (failure && file) failure.detail(file, ranks.place)
+          if (failure && !file) failure.place = undefined
           return
         }
         const flat = unix.exec(text)
         const packed = flat ? undefined : compact.exec(text)
         if (flat) problem(line, flat[5] as string, flat[4] as string, `${flat[1]}:${flat[2]}:${flat[3]}`)
         else if (packed) problem(line, packed[4] as string, packed[5] as string, `${packed[1]}:${packed[2]}:${packed[3]}`)
-        else if (total.test(text)) {
+        else if (open && total.test(text)) {
+          open = false
           const counts = countsIn(text)
           stated.errors += counts.get('errors') ?? counts.get('error') ?? 0
           stated.warnings += counts.get('warnings') ?? counts.get('warning') ?? 0

@@ -108,6 +108,11 @@ describe('tsc', () => {
     expect(recogniseWith(tsc, tail)).toMatchObject({ counts: { errors: 8 }, failures: [{ place: 'src/price.ts:9:42' }, { place: 'src/price.ts:10:25' }] })
   })
 
+  it('leaves the total of another checker of types alone', () => {
+    const log = `${sample('tsc-plain')}\na.py:1: error: Incompatible types  [assignment]\nFound 30 errors in 2 files (checked 9 source files)\n`
+    expect(recogniseWith(tsc, log)?.counts).toEqual({ errors: 8 })
+  })
+
   it('forgets the errors of a compilation that a change started anew', () => {
     const log = `${sample('tsc-watch')}12:21:00 PM - File change detected. Starting incremental compilation...\n\nsrc/a.ts(1,1): error TS1005: ';' expected.\n\n12:21:01 PM - Found 1 error. Watching for file changes.\n`
     expect(failuresOf(recogniseWith(tsc, log))).toEqual(["15 TS1005: ';' expected. @ src/a.ts:1:1 | -"])

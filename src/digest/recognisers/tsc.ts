@@ -3,7 +3,7 @@ import { gathering, placeIn, ranks } from './parts.ts'
 import type { Recogniser } from './recogniser.ts'
 
 const diagnosis = /^(?:(\S.{0,400}?(?:\(\d{1,7},\d{1,7}\)|:\d{1,7}:\d{1,7}))(?::| -) )?(error|warning) (TS\d{1,6}): (.+)$/
-const total = /(?:^|\s)Found (\d{1,7}) errors?(?: in |\. Watching )/
+const total = /(?:^|\s)Found (\d{1,7}) errors?(?: in (?:\d{1,7} files?\.|the same file|\S{1,400}:\d)|\. Watching )/
 const restart = /(?:^|\s)File change detected\. Starting incremental compilation/
 
 /** The TypeScript compiler, and what prints like it: one line an error, or with the source below it (`--pretty`); builds and watching. */
