@@ -9,8 +9,8 @@ import { lineFeedsOf } from './suspects.ts'
 const wholeBytes = 2 * 1024 * 1024
 const wholeLines = 50_000
 /** Of a longer one its beginning and its end, and the neighbourhoods of what looks like trouble, the gravest first. */
-const edgeBytes = 256 * 1024
-const edgeLines = 6_000
+const edgeBytes = 128 * 1024
+const edgeLines = 3_000
 const linesBefore = 8
 const linesAfter = 24
 const maxNeighbours = 1024

@@ -14,8 +14,8 @@ export interface LineGroup {
 const maxGroups = 40
 const stepBytes = 128 * 1024
 /** One group may be all of a log; it is followed so far back. */
-const maxBytes = 4 * 1024 * 1024
-const maxLines = 65_536
+const maxBytes = 1024 * 1024
+const maxLines = 32_768
 
 /** The last groups of a stream that are not blank, in order. */
 export function tailGroups(stream: LogStream): LineGroup[] {
