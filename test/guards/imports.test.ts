@@ -17,10 +17,11 @@ const mayImport: Record<string, readonly string[] | '*'> = {
   workspaces: ['git', 'core'],
   files: ['core'],
   context: ['core'],
-  app: ['engine', 'workspaces', 'files', 'git', 'digest', 'context', 'config', 'core'],
+  providers: ['core'],
+  app: ['engine', 'workspaces', 'files', 'git', 'digest', 'context', 'providers', 'config', 'core'],
   operations: ['app', 'core'],
   'surfaces/mcp': ['operations', 'app', 'core'],
-  'surfaces/cli': ['surfaces/mcp', 'compose', 'operations', 'app', 'core'],
+  'surfaces/cli': ['surfaces/mcp', 'compose', 'operations', 'app', 'providers', 'core'],
   compose: '*',
   index: '*',
 }
