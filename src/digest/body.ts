@@ -42,8 +42,7 @@ export function digestBody(streams: readonly LogStream[], { budget, failed, spar
     isOld: comparison?.passing ? (line) => comparison.passing?.isNew(line) === false : undefined,
   })
   const outlines = recognised.length > 0 ? new Map<LogStream, Outline>() : outlinesOf(talking, (budget - spare) * (failed && incidents.length > 0 ? 0.75 : 1))
-  for (const { stream, weight, strongest } of incidents)
-    if (failed && weight >= graveWeight && strongest.finding.severity >= severities.failure) outlines.delete(stream)
+  if (failed) for (const { stream, weight } of incidents) if (weight >= graveWeight || loose.has(outlines.get(stream)?.kind ?? '')) outlines.delete(stream)
   const page = pageOf({ bytes: outlines.size > 0 ? budget - spare : bytes, streams, surveys, describe: describeStream })
   for (const [stream, { lines }] of outlines) for (const line of lines) page.say(line, stream)
   const isLog = ({ stream }: { readonly stream: LogStream }): boolean => !outlines.has(stream)
@@ -101,6 +100,8 @@ function showWhole(streams: readonly LogStream[], talking: readonly LogStream[],
   return byteLength(text) <= budget ? text : undefined
 }
 
+/** What many a log looks like in places; of what failed, any word of trouble says more than that. */
+const loose: ReadonlySet<string> = new Set(['matches', 'list of paths', 'table', 'Markdown', 'NDJSON', 'access log'])
 /** Of what failed, the words of something so grave say more than the shape of its text. */
 const graveWeight = severities.failure * 10 - 3
 
