@@ -10,7 +10,7 @@ const commandColumns = 48
 const bytesOf = (sum: Sum | null): string => (sum === null ? '-' : formatCount(sum.bytes))
 const bytesOn = ({ mcp, cli, library }: ShownOn): string[] => [mcp, cli, library].map(bytesOf)
 
-export function presentStats({ commands, all, elsewhere, tools, more, warnings: _ }: StatsResult, at: At): string {
+export function presentStats({ commands, all, elsewhere, tools, more }: StatsResult, at: At): string {
   if (all.runs === 0) return 'no runs'
   const rows = [...commands, { ...all, command: 'all runs' }].map((row) => [
     `${formatCount(row.countedRuns)} of ${formatCount(row.runs)}`,
