@@ -38,8 +38,16 @@ export interface Survey {
 // lesser ones pushes them out: causes stand early, and what ended a run stands late.
 const maxShapes = 150
 
-/** Passes over a stream once. Only lines with a word of trouble are ever decoded, and of those that are alike only the first few. */
+const known = new WeakMap<LogStream, Survey>()
+
+/** Passes over a stream once, however often it is asked for. Only lines with a word of trouble are decoded, and of those that are alike only the first few. */
 export function survey(stream: LogStream): Survey {
+  const found = known.get(stream) ?? look(stream)
+  known.set(stream, found)
+  return found
+}
+
+function look(stream: LogStream): Survey {
   const shelves = new Map<number, Shelf>()
   let errors = 0
   let warnings = 0
