@@ -17,7 +17,7 @@ const tried = /^(\S.{0,300}?) \.{2,}\s*$/
 const reported = /^(\S.{0,300}?)\s+\(Wstat: \d{1,7}(?: \((.{1,60})\))? Tests: \d{1,9} Failed: (\d{1,9})\)$/
 const proveTotal = /^(?:Files=\d{1,9}, Tests=(\d{1,9}),|Result: (?:FAIL|PASS|NOTESTS)$)/
 const proveWords = /^(?:Dubious, test returned |Failed \d|\s+\(less )/
-const isPath = /[\\/]\S*\.\w{1,4}$|^\S+\.[cm]?[jt]s$/
+const isFile = /^\S{1,1000}\.\w{1,4}$/
 const maxNames = 1000
 const maxPlain = 3
 
@@ -70,7 +70,7 @@ export const tap: Recogniser = {
         if (known > 0) diagnosed.set(title, known - 1)
         else {
           const open = begin(line, title === '' ? line.text.trim() : title, space.length)
-          if (isPath.test(title)) explain(open, plain)
+          if (isFile.test(title)) explain(open, plain)
         }
       }
     }
