@@ -54,6 +54,7 @@ export async function openApp(options: OpenOptions): Promise<App> {
   const config = await readConfig(root, env)
   const settings = toSettings(config, options.surface)
   const repositoryOf = (folder: string): Repository | undefined => (folder === root ? repository : findRepository(folder))
+  let scan: ReturnType<AppBasis['openScan']> | undefined
   const basis: AppBasis = {
     root,
     base: options.root ? root : realpathSync(base),
@@ -69,7 +70,10 @@ export async function openApp(options: OpenOptions): Promise<App> {
     openPlace: () => openPlace({ root, home: home.path, env, use: config.settings.supervisor }),
     openPlainSession: () => openPlainSession(root),
     reachSupervisor: async (socket) => (await import('./backends/host/supervised.ts')).reachSupervisedHostSession(socket),
-    openScan: () => openScan(root, env),
+    openScan() {
+      scan ??= openScan(root, env)
+      return scan
+    },
     repositoryOf,
     branchOf(folder) {
       const found = repositoryOf(folder)

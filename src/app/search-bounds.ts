@@ -10,7 +10,9 @@ const maxReadBytes = 2 * 1024 ** 3
 export interface SearchBounds {
   readonly leftMs: number
   readonly reached: boolean
-  /** So many bytes of logs were read here; what was scanned elsewhere does not count. */
+  /** So many bytes of logs were read here. */
+  readonly readBytes: number
+  /** What was scanned elsewhere does not count. */
   count(bytes: number): void
   /** That a run was not looked at, or not all of it. */
   leaveOut(record: RunRecord): void
@@ -30,6 +32,9 @@ export function openBounds(limits = { maxMs, maxReadBytes }): SearchBounds {
   return {
     get leftMs() {
       return leftMs()
+    },
+    get readBytes() {
+      return read
     },
     get reached() {
       return leftMs() === 0 || read > limits.maxReadBytes

@@ -3,6 +3,7 @@ import type { RunRecord } from '../core/run.ts'
 import { cleanLine } from '../core/text.ts'
 import { type LineBlock, readBlocks } from '../engine/log-reader.ts'
 import { readMarked } from '../engine/marked-blocks.ts'
+import type { Masker } from '../engine/redact.ts'
 import type { AppContext } from './context.ts'
 import { textOf } from './screen-text.ts'
 import type { SearchBounds } from './search-bounds.ts'
@@ -80,11 +81,13 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
       const described = describing.map((field) => (record[field] ?? '').replace(/\s+/g, ' ').trim())
       look({ texts: described, run, hit: (at) => ({ ref: record.id, stream: describing[at] as 'purpose' | 'command', line: null, order, from: undefined }) })
     }
-    const masker = context.masking.forRun(context.records.folder(record.id))
+    // Of most runs nothing is read: then their secrets are not needed either.
+    let masker: Masker | undefined
     for (const stream of streams) {
       for (const { text, firstLine, offset } of blocksOf(stream)) {
         bounds.count(text.length)
         if (!matcher.mayBeIn(text)) continue
+        masker ??= context.masking.forRun(context.records.folder(record.id))
         const lines = masker
           .mask(text)
           .split('\n')

@@ -1,9 +1,10 @@
 import { type StreamName, streamNames } from '../core/command.ts'
 import type { RunRecord } from '../core/run.ts'
-import type { Mark, ScanPattern } from '../core/scan.ts'
-import { scanPatterns } from '../core/scan-pattern.ts'
+import type { Mark } from '../core/scan.ts'
+import { type ScanPatterns, scanPatterns } from '../core/scan-pattern.ts'
 import { maskLabel } from '../engine/redact.ts'
 import type { AppContext } from './context.ts'
+import type { RunFolder } from './run-folder.ts'
 import type { SearchBounds } from './search-bounds.ts'
 import type { Matcher } from './search-matcher.ts'
 
@@ -21,7 +22,7 @@ const worthBytes = 4 * 1024 ** 2
 const worthRuns = 300
 
 /** What is scanned for: the term that says most of those that can be scanned for. */
-export function scanTermOf(matcher: Matcher, weights: readonly number[]): { term: number; patterns: readonly ScanPattern[] } | undefined {
+export function scanTermOf(matcher: Matcher, weights: readonly number[]): { term: number; patterns: ScanPatterns } | undefined {
   const terms = Array.from({ length: matcher.terms }, (_, term) => term).sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0))
   for (const term of terms) {
     const needle = matcher.needle(term)
@@ -35,19 +36,22 @@ export function scanTermOf(matcher: Matcher, weights: readonly number[]): { term
 export async function scanRuns(
   context: AppContext,
   records: readonly RunRecord[],
-  { term, patterns }: { readonly term: number; readonly patterns: readonly ScanPattern[] },
+  { term, patterns }: { readonly term: number; readonly patterns: ScanPatterns },
   bounds: SearchBounds,
 ): Promise<Scan | undefined> {
   const root = `${context.home.runs}/`
+  const folders = new Map<string, RunFolder>()
   const pathOf = (record: RunRecord, stream: StreamName): string | undefined => {
-    const path = context.records.folder(record.id)[stream]
-    return isPlainLog(record) && record[stream].bytes > 0 && path.startsWith(root) ? path.slice(root.length) : undefined
+    if (record[stream].bytes === 0 || !isInOneFile(record)) return undefined
+    const folder = folders.get(record.id) ?? context.records.folder(record.id)
+    folders.set(record.id, folder)
+    return folder.path.startsWith(root) ? folder[stream].slice(root.length) : undefined
   }
   const paths = records.flatMap((record) => streamNames.flatMap((stream) => pathOf(record, stream) ?? []))
   const bytes = records.reduce((sum, record) => sum + record.stdout.bytes + record.stderr.bytes, 0)
   if (paths.length === 0 || (bytes < worthBytes && records.length < worthRuns)) return undefined
   const scan = await context.openScan()
-  const found = await scan?.({ patterns, folder: context.home.runs, paths, timeoutMs: Math.max(1, bounds.leftMs) })
+  const found = await scan?.({ ...patterns, folder: context.home.runs, paths, timeoutMs: Math.max(1, bounds.leftMs) })
   if (!found) return undefined
   return {
     term,
@@ -62,4 +66,4 @@ export async function scanRuns(
 }
 
 /** A log that is in one file, and whose lines are those that are searched. */
-const isPlainLog = (record: RunRecord): boolean => !record.pty && record.state !== 'running' && record.state !== 'interrupted' && record.leftovers.length === 0
+const isInOneFile = (record: RunRecord): boolean => !record.pty && record.state !== 'running' && record.state !== 'interrupted' && record.leftovers.length === 0

@@ -18,8 +18,9 @@ const defaultHits = 20
 const maxHits = 200
 /** Runs that may match come in batches, newest first; the first is small, since it often answers. */
 const batchSizes = [100, 1_000, 8_000] as const
-/** So many runs are looked at before a search is content with what it has found. */
+/** So many runs are looked at, or so much of their logs, before a search is content with what it has found. */
 const enoughRuns = 50
+const enoughBytes = 8 * 1024 ** 2
 
 /** Finds lines, commands and purposes: in the runs whose words the index has, and in those of which it has a part, in their logs. */
 export async function searchRuns(context: AppContext, input: SearchInput): Promise<SearchResult> {
@@ -36,7 +37,8 @@ export async function searchRuns(context: AppContext, input: SearchInput): Promi
   const found: Found[] = []
   let looked = 0
   let stopped = false
-  const isEnough = (): boolean => looked >= enoughRuns && found.filter(({ score }) => score >= fullScore).length >= limit * 5
+  const isEnough = (): boolean =>
+    (looked >= enoughRuns || bounds.readBytes > enoughBytes) && found.filter(({ score }) => score >= fullScore).length >= limit * 5
   for await (const batch of batchesOf(context, input, matcher)) {
     const scan = scanned && (await scanRuns(context, batch, scanned, bounds))
     for (const record of batch) {
@@ -98,6 +100,7 @@ const isIn = (record: RunRecord, workspace: string): boolean =>
 
 /** The run as it is now: what it left behind may have printed more since the index was told of its end. */
 async function latest(context: AppContext, candidate: RunRecord): Promise<RunRecord> {
+  if (candidate.leftovers.length === 0 && !candidate.pty) return candidate
   const folder = context.records.folder(candidate.id)
   const record = candidate.leftovers.length === 0 ? candidate : (readRecord(folder, candidate.id) ?? candidate)
   await prepareText(folder, record)

@@ -9,7 +9,7 @@ const label = '[masked]'
 function found(text: string, line: string, folded = true): boolean {
   const patterns = scanPatterns({ text, folded }, label)
   if (!patterns) throw new Error(`no patterns for ${text}`)
-  return patterns.some(({ source, ignoreCase }) => new RegExp(source, ignoreCase ? 'iu' : 'u').test(line))
+  return [patterns.pattern, ...patterns.disguises].some(({ source, ignoreCase }) => new RegExp(source, ignoreCase ? 'iu' : 'u').test(line))
 }
 
 const esc = '\u001b'

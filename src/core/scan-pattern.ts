@@ -55,11 +55,17 @@ const removed: readonly (readonly [number, number])[] = [
   [0x7f, 0x9f],
 ]
 
+/** What is scanned for: the text itself, and its disguises, of which none is found in printable ASCII. */
+export interface ScanPatterns {
+  readonly pattern: ScanPattern
+  readonly disguises: readonly ScanPattern[]
+}
+
 /**
  * Patterns of which at least one is found in each line, as it was printed, that shows the text outside of `label`, which stands where
  * secrets were. Undefined where none can be named: the text may be part of a label, is too short, or comes of characters that combine.
  */
-export function scanPatterns({ text, folded }: Needle, label: string): readonly ScanPattern[] | undefined {
+export function scanPatterns({ text, folded }: Needle, label: string): ScanPatterns | undefined {
   const chars = [...text]
   if (chars.length < 2 || mayLieAcross(text, label) || !chars.every((char) => isPlain(char, folded))) return undefined
   const own = new Set(chars.flatMap((char) => (folded ? [char, char.toUpperCase()] : [char])).flatMap((char) => (char.length > 2 ? [] : [codeOf(char)])))
@@ -77,11 +83,11 @@ export function scanPatterns({ text, folded }: Needle, label: string): readonly 
   // A colour between two words is everywhere; one inside of a word is rare.
   const colour = '[0-9;]{0,20}'
   const disguised = `[${letters}${others}]\\u{1b}(?:\\[${colour}[A-Za-z]\\u{1b})*(?:[^\\[]|\\[[0-9;]{21}|\\[${colour}(?:[^0-9;A-Za-z]|[A-Za-z](?:[${letters}]|[^ -~\\t\\r\\u{1b}])))`
-  return [
-    { source: chars.map((char) => written(codeOf(char))).join(''), ignoreCase: folded },
-    { source: disguised, ignoreCase: false },
-    { source: `[${letters}${others}][${others}]|[${others}][${letters}]${alone.size > 0 ? `|[${classBody(alone)}]` : ''}`, ignoreCase: false },
-  ]
+  const beside = `[${letters}${others}][${others}]|[${others}][${letters}]${alone.size > 0 ? `|[${classBody(alone)}]` : ''}`
+  return {
+    pattern: { source: chars.map((char) => written(codeOf(char))).join(''), ignoreCase: folded },
+    disguises: [disguised, beside].map((source) => ({ source, ignoreCase: false })),
+  }
 }
 
 /** Whether a text may lie across a label, or in it. */

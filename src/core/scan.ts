@@ -5,8 +5,10 @@ export interface ScanPattern {
 }
 
 export interface ScanRequest {
-  /** A line is of interest where any of them is found. */
-  readonly patterns: readonly ScanPattern[]
+  /** A line is of interest where it is found. */
+  readonly pattern: ScanPattern
+  /** And where one of these is, which are found in no line of printable ASCII. */
+  readonly disguises: readonly ScanPattern[]
   /** Absolute; the paths are below it. */
   readonly folder: string
   readonly paths: readonly string[]

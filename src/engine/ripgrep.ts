@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import type { ProgramResult, RunProgram } from '../core/program.ts'
 import type { Mark, ScanFiles, ScanPattern, ScanRequest } from '../core/scan.ts'
+import { isPlainFile } from './plain-log.ts'
 
 /** Of each file, lines of interest to each pattern. */
 const maxLines = 1_000
@@ -10,7 +12,8 @@ const maxPathBytes = 1_000_000
 
 /**
  * Scans files with ripgrep. It looks for bytes as they are: no file counts as binary, none is converted, no ignore file and no
- * configuration is read. Each pattern has a process of its own: ripgrep is quick with each of them and slow with their union.
+ * configuration is read. Each pattern has a process of its own: ripgrep is quick with each of them and slow with their union. Disguises are
+ * looked for only in logs that are not plain, which is found out meanwhile.
  */
 export function ripgrep(program: string, run: RunProgram): ScanFiles {
   const scanOnce = (pattern: ScanPattern, { folder, timeoutMs }: ScanRequest, paths: readonly string[]): Promise<ProgramResult> =>
@@ -22,12 +25,32 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
       maxOutputBytes,
     })
 
+  /** Logs that were seen to be plain: those that are scanned do not change any more. */
+  const plain = new Set<string>()
+  async function unlessPlain(folder: string, paths: readonly string[], until: number): Promise<string[]> {
+    const others: string[] = []
+    for (const path of paths) {
+      const whole = join(folder, path)
+      if (plain.has(whole)) continue
+      if (performance.now() < until && (await isPlainFile(whole))) plain.add(whole)
+      else others.push(path)
+    }
+    return others
+  }
+
   return async (request) => {
     const marks = new Map<string, Mark[]>()
     const capped = new Set<string>()
     let complete = true
+    const until = performance.now() + request.timeoutMs
     for (const paths of partsOf(request.paths)) {
-      const results = await Promise.all(request.patterns.map((pattern) => scanOnce(pattern, request, paths))).catch(() => undefined)
+      const scanned = scanOnce(request.pattern, request, paths)
+      const rest = unlessPlain(request.folder, paths, until).then((others) =>
+        others.length === 0 ? [] : Promise.all(request.disguises.map((pattern) => scanOnce(pattern, request, others))),
+      )
+      const results = await Promise.all([scanned, rest])
+        .then(([one, more]) => [one, ...more])
+        .catch(() => undefined)
       // With `--no-messages` nothing is said about files that cannot be read: what is said is about the pattern.
       if (!results?.every(({ outcome, stderr }) => outcome.kind !== 'exited' || stderr.length === 0)) return undefined
       for (const { outcome, stdout, truncated } of results) {
