@@ -7,12 +7,16 @@ import { repository } from './program.mjs'
 /** Words that are looked for later, and in how many runs they are. */
 export const rareWord = 'quetzalcoatlus'
 export const rareRuns = 3
+/** Stands in the middle of so many long logs, where the index of the output does not reach. */
+export const hiddenWord = 'pterodactylusFound7'
+export const hiddenRuns = 3
 
 /**
  * Fills a home with ended runs, through the same code that runs use: folders with record and logs, rows of the store, and the
- * index of their output. Only the commands are not run, and many rows share a transaction, so that it takes seconds.
+ * index of their output. Only the commands are not run, and many rows share a transaction, so that it takes seconds. `longBytes` says
+ * how long the log of the run with this number is besides.
  */
-export async function openSeeder(home) {
+export async function openSeeder(home, { longBytes = () => 0 } = {}) {
   const { connect, loadDriver, openSqliteStore, sqliteStore, tokensOf, runFolder, newRunId, makeRunFolder, writeRecord } = await loadSources()
   mkdirSync(join(home, 'runs'), { recursive: true, mode: 0o700 })
   writeFileSync(join(home, '.gitignore'), '*\n')
@@ -27,7 +31,7 @@ export async function openSeeder(home) {
       const store = sqliteStore({ read: inTransaction, write: inTransaction, close: async () => {} })
       for (; made < runs; made += 1) {
         if (made % 1000 === 0) connection.exec('begin immediate')
-        const { record, stdout, stderr } = madeUpRun(made, newRunId(), home)
+        const { record, stdout, stderr } = madeUpRun(made, newRunId(), home, longBytes(made))
         const folder = runFolder(join(home, 'runs'), record.id)
         makeRunFolder(folder)
         writeRecord(folder, record)
@@ -35,7 +39,10 @@ export async function openSeeder(home) {
         writeFileSync(folder.stderr, stderr, { mode: 0o600 })
         await store.begin({ ...record, state: 'running' })
         await store.finish(record)
-        await store.index(record.id, tokensOf([record.command, record.purpose ?? '', stdout, stderr].join('\n')), true)
+        // As much of it as is indexed of a real run.
+        const whole = stdout.length <= wholeChars
+        const indexed = whole ? stdout : `${stdout.slice(0, partChars)}\n${stdout.slice(-partChars)}`
+        await store.index(record.id, tokensOf([record.command, record.purpose ?? '', indexed, stderr].join('\n')), whole)
         if (made % 1000 === 999 || made === runs - 1) connection.exec('commit')
       }
       connection.exec('pragma wal_checkpoint(truncate)')
@@ -43,6 +50,9 @@ export async function openSeeder(home) {
     },
   }
 }
+
+const wholeChars = 256 * 1024
+const partChars = 32 * 1024
 
 async function loadSources() {
   const outfile = join(repository, 'node_modules', '.cache', 'holdfast-bench', 'seed.mjs')
@@ -89,12 +99,28 @@ const kinds = [
   { command: (i) => `npm run build --workspace packages/p${i % 25}`, output: buildOutput, purpose: () => 'build' },
 ]
 
-function madeUpRun(i, id, home) {
+const longLine = (i, k) =>
+  `2026-11-30T12:${String(k % 60).padStart(2, '0')}:07.${String((k * 37) % 1000).padStart(3, '0')}Z INFO worker-${(i + k) % 16} handled request ${(i * 7919 + k * 31) % 1_000_003} of client ${k % 251}: ${k % 97 === 5 ? 'connection refused, trying again' : 'status 200'} in ${(k * 13) % 997} ms\n`
+const longParts = new Map()
+
+/** The log of a service, of so many bytes. Made of a few parts: what is the same again and again is written quickly. */
+function longLog(i, bytes) {
+  if (bytes === 0) return ''
+  const kind = i % 40
+  if (!longParts.has(kind)) longParts.set(kind, Array.from({ length: 2_000 }, (_, k) => longLine(kind, k)).join(''))
+  const part = longParts.get(kind)
+  const log = part.repeat(Math.ceil(bytes / part.length)).slice(0, bytes)
+  const middle = log.indexOf('\n', bytes / 2) + 1
+  const hidden = i % 10_000 === 5_000 && i < hiddenRuns * 10_000
+  return hidden ? `${log.slice(0, middle)}note: ${hiddenWord} in worker 3\n${log.slice(middle)}` : log
+}
+
+function madeUpRun(i, id, home, longBytes) {
   const kind = kinds[i % kinds.length]
   // Spread over all kinds of commands.
   const failing = (Math.imul(i, 2_654_435_761) >>> 0) % 10 === 3
   const special = i % 3000 === 1500 && i < rareRuns * 3000
-  const stdout = `${kind.output(i, failing)}${special ? `note: ${rareWord} was seen once\n` : ''}`
+  const stdout = `${longLog(i, longBytes)}${kind.output(i, failing)}${special ? `note: ${rareWord} was seen once\n` : ''}`
   const stderr = failing ? `failed with status ${1 + (i % 3)}\n` : ''
   // The newest a minute ago, so that nothing is old enough to be removed.
   const startedAt = new Date(Date.now() - 60_000 - (60_000 - (i % 60_000)) * 10).toISOString()
