@@ -1,4 +1,5 @@
 import { byteLength, oneLine, plural } from '../core/text.ts'
+import type { LogStream } from './log.ts'
 import type { Comparison, Difference } from './past.ts'
 import { shorten } from './shorten.ts'
 
@@ -9,12 +10,26 @@ const maxMendedLines = 3
 const maxMendedBytes = 160
 const leastMendedBytes = 30
 
+/** What stands around an output that is shown whole. */
+const wholeBytes = 120
+
+export interface ComparisonLinesOptions {
+  readonly budget: number
+  readonly failed: boolean
+  /** What of the budget is left; default: all. */
+  readonly room?: number | undefined
+  /** What has to find place in the same room. */
+  readonly streams?: readonly LogStream[] | undefined
+}
+
 /**
  * What is new and what is gone against earlier runs, in at most 15 % of the budget: one line with counts, then errors of the last
  * failed run that are gone. They are mended where this run passed; a run that failed may only not have come as far.
  */
-export function comparisonLines(comparison: Comparison | undefined, { budget, failed }: { readonly budget: number; readonly failed: boolean }): string[] {
-  let room = Math.floor(budget * share)
+export function comparisonLines(comparison: Comparison | undefined, { budget, room: left = budget, failed, streams = [] }: ComparisonLinesOptions): string[] {
+  // An output that can be shown whole is worth more than what may be said of it.
+  const beside = left - streams.reduce((sum, { bytes }) => sum + bytes, wholeBytes)
+  let room = Math.min(Math.floor(budget * share), beside >= 0 ? beside : Number.POSITIVE_INFINITY)
   if (!comparison || room < leastBytes) return []
   const sides = [comparison.passing, comparison.failing].filter((side) => side !== null)
   const lines: string[] = []

@@ -25,7 +25,7 @@ export interface DigestOptions {
  * characters besides line feed and tab, and without a line feed at its end.
  */
 export function digestLog(streams: readonly LogStream[], options: DigestOptions): string {
-  const lines = comparisonLines(options.comparison, options)
+  const lines = comparisonLines(options.comparison, { ...options, streams })
   const used = lines.reduce((sum, line) => sum + byteLength(line) + 1, 0)
   return [...lines, digestBody(streams, { ...options, budget: options.budget - used, spare: 0, brief: briefBytes }).text].join('\n')
 }
@@ -47,7 +47,8 @@ export function digestRun(run: RunFacts, streams: readonly LogStream[], options:
   const { budget, comparison } = options
   const first = firstLine(run, budget)
   const failed = isFailing(run)
-  const lines = [first, ...facts(run, budget, budget * 0.45 - byteLength(first)), ...comparisonLines(comparison, { budget, failed })]
+  const lines = [first, ...facts(run, budget, budget * 0.45 - byteLength(first))]
+  lines.push(...comparisonLines(comparison, { budget, room: budget - byteLength(lines.join('\n')) - 1, failed, streams }))
   const used = byteLength(lines.join('\n'))
   // A command that never ran has printed nothing; the reason says so already.
   if (run.state === 'failed' && streams.every((stream) => stream.bytes === 0)) return headBytes(lines.join('\n'), budget)

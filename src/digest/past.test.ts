@@ -189,6 +189,19 @@ describe('what a digest says of earlier runs', () => {
     expect(said.join('')).not.toMatch(/[\n\u2028\u001b\u0007]/)
   })
 
+  it('gives way to an output that could not be shown whole beside it', () => {
+    const steps = 'abcdefghijklmnopqrstuvwxyz'.split('').map((letter) => `the step ${letter.repeat(3)} was done without a word of trouble`)
+    const text = steps.join('\n')
+    const comparison = compare([stream('stdout', text)], [past('passed', 'other\n', { earlierMs: 60_000 })])
+    const said = (budget: number): string => digestLog([stream('stdout', text)], { budget, failed: true, comparison })
+    const bytes = byteLength(text)
+    expect(said(bytes + 150)).toContain(text)
+    expect(said(bytes + 150)).not.toContain('against')
+    expect(said(bytes + 400)).toContain(text)
+    expect(said(bytes + 400)).toMatch(/^against k7m2/)
+    expect(said(bytes - 200)).toMatch(/^against k7m2/)
+  })
+
   it('is part of the digest, within its budget', () => {
     const text = `${noisyLog(5, 400).join('\n')}\nerror: the warehouse is closed\n`
     const comparison = compare([stream('stdout', text)], [past('passed', noisyLog(6, 400).join('\n'), { earlierMs: 60_000 })])
