@@ -1,6 +1,6 @@
 import type { Incident } from './incidents.ts'
 import { linesOf } from './incidents.ts'
-import { linesAfter } from './lines-that-matter.ts'
+import { linesAfter, linesBefore } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineHead } from './log.ts'
 import type { Page } from './page.ts'
@@ -33,6 +33,8 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   const round = roundsOf(page, incidents, within)
   round(roomy ? 0.5 : 0.75, (i) => (i === 0 ? (roomy ? 6 : 2) : i < 4 && roomy ? 3 : 1))
   for (const { stream, line } of summariesOf(choice)) if (within(roomy ? 0.6 : 0.85)) page.show(stream, line)
+  for (const { stream, line } of (incidents[0]?.weight ?? 0) < graveWeight ? summariesOf(choice) : [])
+    for (const above of linesBefore(line, 3)) if (within(0.7)) page.show(stream, above)
   round(0.9, (i) => (i === 0 ? 12 : i < 3 ? 5 : 2))
   for (const { stream, line } of likeliest(newLines, incidents)) if (within(0.94) && !isFiller(lineHead(line))) page.show(stream, line)
   if (roomy) {
@@ -88,6 +90,9 @@ function roundsOf(page: Page, incidents: readonly Incident[], within: (share: nu
     }
   }
 }
+
+/** Where nothing weighs so much, what stands above the word that it failed may be why. */
+const graveWeight = severities.failure * 10 + 4
 
 /** Small budgets have room for the words of one tool, and more for none. */
 const maxTools = 4

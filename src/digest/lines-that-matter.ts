@@ -143,3 +143,6 @@ function following(from: LineRef, most: number, step: (line: LineRef) => LineRef
   for (let i = 0; line && i < most; i += 1, line = step(line)) if (!isFiller(lineHead(line))) found.push(line)
   return found
 }
+
+/** What stands right above a line, the nearest first: a tool that ends in failure has often just said why. */
+export const linesBefore = (from: LineRef, most: number): LineRef[] => following(from, most, lineBefore)

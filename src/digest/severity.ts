@@ -114,6 +114,8 @@ const conclusive =
 /** True for a line that names what no program can go on after. */
 export const isConclusive = (line: string): boolean => conclusive.test(line)
 
+const marked = /^(?:error|fail(?:ed|ure)?|fatal|panic)(?:: | in |!)/i
+
 export interface Judgement {
   readonly severity: Severity
   /** Higher deserves room earlier; refines severity. */
@@ -202,7 +204,8 @@ function severityOf(unstamped: string, message: string, mark: Mark): Severity {
   for (const pattern of benign) rest = rest.replace(pattern, ' ')
   const start = rest.length > longChars ? rest.slice(0, summedChars) : rest
   if (summary.some((pattern) => pattern.test(start))) return /<<< (?:FAILURE|ERROR)!/.test(rest) ? severities.failure : severities.summary
-  if (mark === 'info') return severities.none
+  // A wrapper may call whatever a tool prints information.
+  if (mark === 'info') return verdict.test(message) || marked.test(message) ? severities.failure : severities.none
   if (mark === 'warning') return conclusive.test(rest) ? severities.cause : severities.warning
   if (causes.some((pattern) => pattern.test(rest))) return severities.cause
   if (mark === 'error') return place.test(`${message} `) ? severities.cause : severities.failure
