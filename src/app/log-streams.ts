@@ -19,8 +19,10 @@ export function logStreams(folder: RunFolder, record: RunRecord, { masker, unsav
   return streamNames.map((name): LogStream => {
     const totals = record[name]
     const known = logTotals(record, name)
-    const sections = known?.bytes === 0 ? [] : [...sectionsOf(findPieces(folder[name], known), masker, known), ...endOf(totals, masker, unsaved?.[name])]
-    return { name, sections, bytes: totals.bytes, lines: totals.lines, droppedBytes: totals.droppedBytes }
+    const pieces = known?.bytes === 0 ? [] : findPieces(folder[name], known)
+    const ends = known ? endsOf(pieces, masker, known) : undefined
+    const sections = ends?.sections ?? [...sectionsOf(pieces, masker, known), ...endOf(totals, masker, unsaved?.[name])]
+    return { name, sections, bytes: totals.bytes, lines: totals.lines, droppedBytes: totals.droppedBytes, unreadBytes: ends?.unreadBytes }
   })
 }
 
@@ -47,6 +49,30 @@ function terminalStream(folder: RunFolder, record: RunRecord, masker: Masker): L
   const { pieces, lines } = textOf(folder, record, 'stdout')
   return { name: 'stdout', onTerminal: true, sections: sectionsOf(pieces, masker), bytes, lines, droppedBytes }
 }
+
+/** Both ends of a log that is longer than this, which is more than is kept unless somebody asks for more, are all that is looked through. */
+const maxReadBytes = 128 * 1024 ** 2
+
+/** The ends of a log that was kept whole and is too long; undefined for any other. */
+export function endsOf(pieces: readonly LogPiece[], mask: Masker, { lines }: StreamTotals, maxBytes = maxReadBytes) {
+  const [whole, ...more] = openStretches(pieces)
+  if (!whole || more.length > 0 || whole.length <= maxBytes) return undefined
+  const half = Math.floor(maxBytes / 2)
+  const head = partOf(whole, 0, half)
+  const tail = partOf(whole, whole.length - half, whole.length)
+  const last = { firstLine: 1, source: tail, mask }
+  const isFinished = readBytes(tail, tail.length - 1, tail.length)[0] === 10
+  const sections: LogSection[] = [
+    { firstLine: 1, source: head, mask },
+    { ...last, firstLine: lines - (isFinished ? 0 : 1) - lineFeedsOf(last) + 1 },
+  ]
+  return { sections, unreadBytes: whole.length - head.length - tail.length }
+}
+
+const partOf = (whole: ByteSource, from: number, to: number): ByteSource => ({
+  length: to - from,
+  read: (target, at) => whole.read(target.subarray(0, Math.max(0, to - from - at)), from + at),
+})
 
 /** What is no longer than this is read at once. */
 const smallBytes = 256 * 1024

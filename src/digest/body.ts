@@ -69,7 +69,8 @@ function recognisedIn(streams: readonly LogStream[]): Recognised[] {
 function describeStream(stream: LogStream): string {
   if (stream.bytes === 0) return `${stream.name} empty`
   const dropped = stream.droppedBytes > 0 ? `, of which ${plural(stream.droppedBytes, 'byte')} in the middle were not kept` : ''
-  return `${stream.name} ${plural(stream.bytes, 'byte')}, ${plural(stream.lines, 'line')}${stream.onTerminal ? ' on the terminal' : ''}${dropped}`
+  const unread = stream.unreadBytes ? `, of which ${plural(stream.unreadBytes, 'byte')} in the middle were not looked through` : ''
+  return `${stream.name} ${plural(stream.bytes, 'byte')}, ${plural(stream.lines, 'line')}${stream.onTerminal ? ' on the terminal' : ''}${dropped}${unread}`
 }
 
 /** More raw text than this many times the budget cannot be meant to be shown whole, however much of it is frames or colour. */

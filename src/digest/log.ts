@@ -33,6 +33,8 @@ export interface LogStream {
   readonly lines: number
   /** Bytes that no log kept. */
   readonly droppedBytes: number
+  /** Bytes in the middle that a log kept and no section has, because it is too long. */
+  readonly unreadBytes?: number | undefined
 }
 
 /** One raw line, by its place: offsets of bytes, without its line feed. Nothing is read until it is shown. */
