@@ -123,6 +123,27 @@ describe('the digest of an output', () => {
     )
   })
 
+  it('tells in 400 bytes what passed, though more would fit, and shows its warnings', () => {
+    const files = Array.from({ length: 30 }, (_, i) => ` ✓ src/${'abcdefghij'[i % 10]}/part${i}.test.ts (${i + 2} tests) ${i + 5}ms\n`).join('')
+    const digest = passing(
+      ` RUN  v3.2.4 /work/app\n\n${files}\n Test Files  30 passed (30)\n      Tests  495 passed (495)\n   Duration  3.21s\n`,
+      'warning: low disk\n',
+    )
+    expect(byteLength(digest)).toBeLessThanOrEqual(400)
+    expect(digest).toContain('495 passed')
+    expect(digest).toContain('1 | warning: low disk')
+  })
+
+  it('shows what was asked for whole where it fits, however much it is', () => {
+    const source = Array.from({ length: 60 }, (_, i) => `const ${'abcdefghij'[i % 10]}${i} = ${i}\n`).join('')
+    expect(passing(source)).toContain('const a30 = 30\nconst b31 = 31\n')
+  })
+
+  it('says the same of the same output', () => {
+    const text = `${chatter(900)}ERROR: worker lost its lease\n${chatter(900)}`
+    expect(failing(text)).toBe(failing(text))
+  })
+
   it('is within its budget and clean text for any output and any budget', () => {
     const random = seeded(7)
     for (let round = 0; round < 200; round += 1) {
@@ -149,7 +170,13 @@ describe('the digest of an output', () => {
         const match = /^(\d+) \| (.*)$/.exec(shown)
         if (!match) continue
         const start = (match[2] as string).split(/ \[(?:\d+ bytes left out|\+\d+ bytes)\]/)[0] as string
-        expect((lines[Number(match[1]) - 1] ?? '').slice(0, start.length)).toBe(start)
+        const line = lines[Number(match[1]) - 1] ?? ''
+        // Times before a line may be left out, and nothing else.
+        const clocks = /^(?:(?:12:00:01|2026-01-02T03:04:05Z) )*/.exec(line)?.[0].length ?? 0
+        expect(
+          [0, clocks].some((from) => line.slice(from).startsWith(start)),
+          `${shown}\n${line}`,
+        ).toBe(true)
         seen += 1
       }
     }
@@ -314,6 +341,8 @@ const pieces = [
   '42',
   'FAILED',
   'warning: x',
+  '12:00:01 ',
+  '2026-01-02T03:04:05Z ',
   '/a/b.c:1:2: ',
 ]
 

@@ -28,7 +28,8 @@ export function unwrap(line: string): string {
 }
 
 // A time of day alone, not a zone or a host after it.
-const clock = /^(?:(?:\[(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d[^\]]{0,20}\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S{0,30}|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) )+(?=\s*\S)/
+const clock =
+  /^(?:(?:\[(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) )+(?=\s*\S)/
 
 /** How many characters of a clean line are the time that stands before everything else. */
 export function clockLength(line: string): number {
