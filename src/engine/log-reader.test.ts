@@ -6,7 +6,7 @@ import { type Random, random } from '../../test/support/random.ts'
 import { openWorld, type World } from '../../test/support/world.ts'
 import type { StreamTotals } from '../core/run.ts'
 import { splitLines } from '../core/text.ts'
-import { findPieces, type LineBlock, type LogPiece, measureLog, readBlocks, readRange, readSections } from './log-reader.ts'
+import { findPieces, type LineBlock, type LogPiece, measureLog, openStretches, type ReadBytes, readBlocks, readRange, sectionsOf } from './log-reader.ts'
 import { countLineFeeds, openLogWriter } from './output.ts'
 
 let world: World
@@ -102,6 +102,8 @@ function eachKind(seeds: number, check: (stream: Buffer, totals: StreamTotals, k
   }
 }
 
+const readSections = (path: string, known: StreamTotals | undefined, bytes: ReadBytes) => sectionsOf(findPieces(path, known), bytes, known)
+
 describe('reading a log', () => {
   it('gives every kept line with its number, across the gap, while it is written and after a kill, and never half a character', () => {
     eachKind(60, (stream, totals, known, _draw, label) => {
@@ -145,6 +147,14 @@ describe('reading a log', () => {
 
   it('gives a small log to the digest whole, a section for each side of the gap', () => {
     eachKind(40, (stream, totals, known, _draw, label) => {
+      const read = openStretches(findPieces(log, known)).map(({ length, read, linesBefore }) => {
+        const bytes = Buffer.alloc(length + 1)
+        return { firstLine: linesBefore() + 1, text: bytes.toString('utf8', 0, read(bytes, 0)) }
+      })
+      expect(
+        read.filter(({ text }) => text !== ''),
+        label,
+      ).toEqual(readSections(log, known, { whole: 100_000, ofLonger: 100_000 }).filter(({ text }) => text !== ''))
       expect(readSections(log, known, { whole: 100_000, ofLonger: 100_000 }), label).toEqual(
         expectedParts(stream, totals)
           .filter(({ from, to }) => to > from)

@@ -304,11 +304,6 @@ export interface ReadBytes {
  * The log as text where it is small, a section for each stretch without a gap; else its first and last parts, cut at line ends
  * where there are any. With the totals of a run that is over, nothing but these parts is read.
  */
-export function readSections(path: string, totals: StreamTotals | undefined, bytes: ReadBytes): TextSection[] {
-  return sectionsOf(findPieces(path, totals), bytes, totals)
-}
-
-/** The same of a log that was found already. */
 export function sectionsOf(pieces: readonly LogPiece[], { whole, ofLonger }: ReadBytes, totals?: StreamTotals | undefined): TextSection[] {
   const stretches = findStretches(pieces)
   const first = stretches[0]
