@@ -43,6 +43,7 @@ export async function interleaved(variants, { rounds, warmup = 1, measure = cost
     cpuMs: median(taken[at].map(({ cpuMs }) => cpuMs ?? Number.NaN)),
     ratio: median(taken[at].map(({ ms }, round) => ms / base[round].ms)),
     rounds,
+    taken: taken[at],
   }))
 }
 
