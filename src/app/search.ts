@@ -91,6 +91,8 @@ async function* batchesOf(context: AppContext, input: SearchInput, matcher: Matc
     const last = batch.at(-1)
     if (!last) return
     yield input.workspace === undefined ? batch : batch.filter((record) => isIn(record, input.workspace as string))
+    // One that is far from full was the last; a nearly full one may lack records that are damaged.
+    if (batch.length < limit / 2) return
     before = last.id
   }
 }
