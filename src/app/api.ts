@@ -29,23 +29,24 @@ export type { DroppedRescues, ExportedRescue, RestoredRescue } from '../workspac
 export interface App extends FileUseCases {
   exec(input: ExecInput, call?: ExecCall): Promise<RunResult>
   /** Waits until the run ends, at most `waitMs` (undefined: as long as it takes). */
-  wait(input: { run: string; waitMs?: number | undefined; budget?: number | undefined }, call?: Call): Promise<RunResult>
+  wait(input: DigestSize & { run: string; waitMs?: number | undefined }, call?: Call): Promise<RunResult>
   /** Ends a run with its whole tree, whoever holds it, and waits until it is over. */
   stop(input: { run: string; signal?: StopSignal | undefined }, call?: Call): Promise<RunResult>
   /** Writes to the standard input of a run that goes on, whoever holds it; resolves once the command took it, or reads no more. */
   input(input: InputRequest, call?: Call): Promise<InputResult>
   runs(input: RunsInput): Promise<RunsResult>
-  show(input: { run: string; budget?: number | undefined }): Promise<RunResult>
+  show(input: DigestSize & { run: string }): Promise<RunResult>
   output(input: OutputInput): Promise<OutputResult>
   /** New output as it comes, until the run ends; raw bytes. */
   follow(input: { run: string; streams: readonly StreamName[] }, call: Call & { onOutput(chunk: LiveOutput): void }): Promise<void>
   search(input: SearchInput): Promise<SearchResult>
   /** `previous`: the log of an earlier run of the same that passed. */
-  digest(input: {
-    text: string | Uint8Array | ByteSource
-    previous?: string | Uint8Array | ByteSource | undefined
-    budget?: number | undefined
-  }): Promise<{ digest: string }>
+  digest(
+    input: DigestSize & {
+      text: string | Uint8Array | ByteSource
+      previous?: string | Uint8Array | ByteSource | undefined
+    },
+  ): Promise<{ digest: string }>
   snapshot(input: { context?: string | undefined; limit?: number | undefined }): Promise<SnapshotResult>
   /** The stored context snapshot, or one made now where none was stored. */
   resume(): Promise<SnapshotResult>
@@ -159,7 +160,15 @@ export interface ExecCall extends Call {
   readonly othersWrite?: boolean | undefined
 }
 
-export interface ExecInput {
+/** The most that a digest may take: bytes, or tokens by an estimate; not both. Default: the configured number of bytes. */
+export interface DigestSize {
+  /** Bytes of UTF-8, from 0. */
+  readonly budget?: number | undefined
+  /** Tokens by the estimate of core/tokens.ts, from 0. */
+  readonly tokens?: number | undefined
+}
+
+export interface ExecInput extends DigestSize {
   /** The program and its arguments; or `script`. */
   readonly argv?: readonly string[] | undefined
   readonly script?: string | undefined
@@ -192,8 +201,6 @@ export interface ExecInput {
   readonly interactive?: boolean | undefined
   /** End the run with this process also where it would live on. */
   readonly ephemeral?: boolean | undefined
-  /** Bytes of the digest. */
-  readonly budget?: number | undefined
 }
 
 export interface InputRequest {

@@ -2,9 +2,10 @@ import { makeNote } from '../context/notes.ts'
 import { failure } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
 import { digestLog } from '../digest/digest.ts'
+import { fitInto } from '../digest/within.ts'
 import { pause, systemClock } from '../engine/clock.ts'
 import { inputChunkBytes } from '../engine/feed.ts'
-import { type App, type Call, type ExecCall, type ExecInput, type RunResult, type StopSignal, stopSignals } from './api.ts'
+import { type App, type Call, type DigestSize, type ExecCall, type ExecInput, type RunResult, type StopSignal, stopSignals } from './api.ts'
 import type { ActiveRun, AppContext } from './context.ts'
 import { examine } from './doctor.ts'
 import { createExecutions, type Within } from './execution.ts'
@@ -21,7 +22,7 @@ import { streamOf } from './log-streams.ts'
 import { createPlaces } from './places.ts'
 import { compareWithPassed } from './previous.ts'
 import { readOutput } from './reading.ts'
-import { roomFor, toResult, toResultNow } from './results.ts'
+import { checkSize, roomFor, toResult, toResultNow } from './results.ts'
 import { newRunId } from './run-id.ts'
 import { searchRuns } from './search.ts'
 import { resumeFrom, takeSnapshot } from './snapshots.ts'
@@ -62,11 +63,6 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     background.add(running)
   }
 
-  function checkBudget(budget: number | undefined): void {
-    if (budget === undefined || (Number.isInteger(budget) && budget >= 0)) return
-    throw failure('invalid', { field: 'budget', value: budget, accepted: 'a whole number of bytes' })
-  }
-
   function checkWait(waitMs: number | undefined): void {
     if (waitMs === undefined || (Number.isFinite(waitMs) && waitMs >= 0)) return
     throw failure('invalid', { field: 'waitMs', value: waitMs, accepted: 'a number of milliseconds, not negative' })
@@ -93,7 +89,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
   const exec = (input: ExecInput, call: ExecCall = {}): Promise<RunResult> => execWithin(input, call, undefined)
 
   async function execWithin(input: ExecInput, call: ExecCall, within: Within | undefined): Promise<RunResult> {
-    checkBudget(input.budget)
+    checkSize(input)
     checkWait(input.waitMs)
     if (input.detach) {
       const askedAt = systemClock.now()
@@ -109,19 +105,19 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     })
     indexWhenOver(run)
     if (input.detach) executions.letBe(run)
-    call.onBegin?.(toResultNow(context, run.begun, input.budget, [], run))
+    call.onBegin?.(toResultNow(context, run.begun, input, [], run))
     // Counted from when it was asked for: on a busy machine word of the start comes late.
     const waitMs = input.waitMs === undefined ? undefined : Math.max(0, input.waitMs - (systemClock.now() - run.askedAt))
-    const result = await (input.detach ? answerWithin(run, waitMs ?? 0, input.budget, call.signal) : answerWithin(run, waitMs, input.budget))
+    const result = await (input.detach ? answerWithin(run, waitMs ?? 0, input, call.signal) : answerWithin(run, waitMs, input))
     // Once answered, the run belongs to nobody's request any more.
     stopCanceling()
     if (result.state === 'running') executions.letBe(run)
     return result
   }
 
-  async function answerWithin(run: ActiveRun, waitMs: number | undefined, budget: number | undefined, signal?: AbortSignal): Promise<RunResult> {
+  async function answerWithin(run: ActiveRun, waitMs: number | undefined, size: DigestSize, signal?: AbortSignal): Promise<RunResult> {
     const end = await within(run.finished, waitMs, signal)
-    return end ? toResult(context, end.record, budget, end.warnings, { ...run, ...end }) : toResult(context, await run.current(), budget, [], run)
+    return end ? toResult(context, end.record, size, end.warnings, { ...run, ...end }) : toResult(context, await run.current(), size, [], run)
   }
 
   /** A process of its own holds what is to outlive this one where no supervisor does, or has to be fed for longer than a moment. */
@@ -141,18 +137,18 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     tryHome(context.home, context.homePlace)
     const id = await holdElsewhere(context, input, plain)
     const record = await context.records.require(id)
-    call.onBegin?.(toResultNow(context, record, input.budget))
+    call.onBegin?.(toResultNow(context, record, input))
     const waited = await awaitEnd(held, record, Math.max(0, (input.waitMs ?? 0) - (systemClock.now() - askedAt)), call.signal)
-    return toResult(context, await measured(held, waited), input.budget, context.home.warnings)
+    return toResult(context, await measured(held, waited), input, context.home.warnings)
   }
 
-  async function wait(input: { run: string; waitMs?: number | undefined; budget?: number | undefined }, call: Call = {}): Promise<RunResult> {
-    checkBudget(input.budget)
+  async function wait(input: DigestSize & { run: string; waitMs?: number | undefined }, call: Call = {}): Promise<RunResult> {
+    checkSize(input)
     checkWait(input.waitMs)
     const record = await context.records.require(input.run)
     const own = executions.find(record.id)
-    if (own) return answerWithin(own, input.waitMs, input.budget, call.signal)
-    return toResult(context, await measured(held, await awaitEnd(held, record, input.waitMs, call.signal)), input.budget)
+    if (own) return answerWithin(own, input.waitMs, input, call.signal)
+    return toResult(context, await measured(held, await awaitEnd(held, record, input.waitMs, call.signal)), input)
   }
 
   async function stop(input: { run: string; signal?: StopSignal | undefined }, call: Call = {}): Promise<RunResult> {
@@ -162,10 +158,10 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     const own = executions.find(record.id)
     if (own) {
       own.cancel(signal)
-      return toResult(context, (await own.finished).record, undefined)
+      return toResult(context, (await own.finished).record, {})
     }
-    if (record.state === 'running') return toResult(context, await stopForeign(held, record, signal, call), undefined)
-    return toResult(context, await stopEnded(held, record, signal), undefined)
+    if (record.state === 'running') return toResult(context, await stopForeign(held, record, signal, call), {})
+    return toResult(context, await stopEnded(held, record, signal), {})
   }
 
   async function current(reference: string): Promise<RunRecord> {
@@ -186,8 +182,8 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     stop,
     input: (input) => writeInput(held, executions, input),
     async show(input) {
-      checkBudget(input.budget)
-      return toResult(context, await current(input.run), input.budget)
+      checkSize(input)
+      return toResult(context, await current(input.run), input)
     },
     output: async (input) => readOutput(context, await current(input.run), input),
     async follow(input, call) {
@@ -201,12 +197,12 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       const result = await searchRuns(context, input)
       return { ...result, warnings: [...result.warnings, ...(await context.records.warnings())] }
     },
-    async digest({ text, previous, budget }) {
-      checkBudget(budget)
+    async digest({ text, previous, ...size }) {
+      checkSize(size)
       const { general } = context.masking
       const stream = streamOf(text, general)
       const comparison = previous === undefined ? undefined : compareWithPassed(stream, streamOf(previous, general))
-      return { digest: digestLog([stream], { budget: roomFor(context, budget), failed: true, comparison }) }
+      return { digest: fitInto(roomFor(context, size), (budget) => digestLog([stream], { budget, failed: true, comparison })) }
     },
     async snapshot(input) {
       await history()
@@ -224,7 +220,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     },
     async pin({ run, pinned }) {
       const { record, warnings } = await context.records.setPinned(await current(run), pinned)
-      return toResult(context, record, undefined, warnings)
+      return toResult(context, record, {}, warnings)
     },
     async gc({ dryRun }) {
       await history()

@@ -1,5 +1,6 @@
 import { optional, strictObject } from 'valibot'
-import { log, whole } from './fields.ts'
+import { digestSize, digestSizeValues } from './digest-size.ts'
+import { log } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const digest = operation({
@@ -9,11 +10,11 @@ export const digest = operation({
   input: strictObject({
     text: log('The log.'),
     previous: optional(log('The log of an earlier run of the same that passed: what is new against it counts more.')),
-    budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
+    ...digestSize,
   }),
   cli: {
     hidden: ['text', 'previous'],
-    values: { budget: 'BYTES' },
+    values: { ...digestSizeValues },
     examples: ['holdfast digest build.log', 'npm test 2>&1 | holdfast digest --budget 1000', 'holdfast digest build.log --previous build-that-passed.log'],
   },
   run: (app, input) => app.digest(input),

@@ -1,5 +1,6 @@
 import { optional, strictObject } from 'valibot'
-import { choice, content, duration, flag, list, map, size, terminal, text, waiting, whole } from './fields.ts'
+import { digestSize, digestSizeValues } from './digest-size.ts'
+import { choice, content, duration, flag, list, map, size, terminal, text, waiting } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const exec = operation({
@@ -30,12 +31,12 @@ export const exec = operation({
     pty: optional(terminal('Run it on a pseudo-terminal: programs behave as for a person; all they print is stdout, shown as it stands on the screen.')),
     interactive: optional(flag('Keep its standard input open, for input.')),
     ephemeral: optional(flag('End it with this process, also where it would live on.')),
-    budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
+    ...digestSize,
   }),
   cli: {
     hidden: ['argv', 'script', 'env', 'passEnv', 'stdin', 'waitMs', 'detach', 'pty', 'interactive', 'ephemeral'],
     defaults: { cwd: 'the current folder', timeoutMs: '10m' },
-    values: { purpose: 'TEXT', runtime: 'NAME', cwd: 'DIR', workspace: 'NAME', budget: 'BYTES' },
+    values: { purpose: 'TEXT', runtime: 'NAME', cwd: 'DIR', workspace: 'NAME', ...digestSizeValues },
     examples: [
       'holdfast exec -- npm test',
       "holdfast exec --timeout 30s -c 'make && ./run | tail -3'",

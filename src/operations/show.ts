@@ -1,5 +1,5 @@
-import { optional, strictObject } from 'valibot'
-import { whole } from './fields.ts'
+import { strictObject } from 'valibot'
+import { digestSize, digestSizeValues } from './digest-size.ts'
 import { operation } from './operation.ts'
 import { runField } from './run-field.ts'
 
@@ -9,8 +9,8 @@ export const show = operation({
   description: 'Of a run that still goes on, the output so far.',
   input: strictObject({
     run: runField(),
-    budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
+    ...digestSize,
   }),
-  cli: { positionals: ['run'], values: { budget: 'BYTES' }, examples: ['holdfast show last', 'holdfast show last --json'] },
+  cli: { positionals: ['run'], values: { ...digestSizeValues }, examples: ['holdfast show last', 'holdfast show last --json'] },
   run: (app, input) => app.show(input),
 })

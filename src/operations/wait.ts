@@ -1,5 +1,6 @@
 import { optional, strictObject } from 'valibot'
-import { waiting, whole } from './fields.ts'
+import { digestSize, digestSizeValues } from './digest-size.ts'
+import { waiting } from './fields.ts'
 import { operation } from './operation.ts'
 import { runField } from './run-field.ts'
 
@@ -10,8 +11,8 @@ export const wait = operation({
   input: strictObject({
     run: runField(),
     waitMs: optional(waiting('Longest time to wait.', { default: 'until it ends' })),
-    budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
+    ...digestSize,
   }),
-  cli: { positionals: ['run'], flags: { waitMs: 'timeout' }, values: { budget: 'BYTES' }, examples: ['holdfast wait last --timeout 30s'] },
+  cli: { positionals: ['run'], flags: { waitMs: 'timeout' }, values: { ...digestSizeValues }, examples: ['holdfast wait last --timeout 30s'] },
   run: (app, input, call) => app.wait(input, call),
 })

@@ -101,6 +101,8 @@ describe('exec', () => {
       [{ argv: ['true'], passEnv: ['1'] }, 'invalid_argument', 'invalid'],
       [{ argv: ['true'], leftovers: 'maybe' as 'kill' }, 'invalid_argument', 'invalid'],
       [{ argv: ['true'], budget: -1 }, 'invalid_argument', 'invalid'],
+      [{ argv: ['true'], tokens: 1.5 }, 'invalid_argument', 'invalid'],
+      [{ argv: ['true'], budget: 500, tokens: 100 }, 'invalid_argument', 'invalid'],
       [{ argv: ['no-such-program'] }, 'not_found', 'program_missing'],
       [{ argv: ['true'], cwd: 'nowhere' }, 'not_found', 'cwd_missing'],
       [{ script: 'x', runtime: 'cobol' }, 'invalid_argument', 'runtime_unknown'],

@@ -30,6 +30,8 @@ describe('help', () => {
       Options:
         --timeout TIME  Longest time to wait. Default: until it ends.
         --budget BYTES  Most bytes of the digest. Default: 2048.
+        --tokens N      Most tokens of the digest, by estimate; instead of a budget of
+                        bytes.
         --json          Print one JSON object.
         -h, --help      Print this help.
 

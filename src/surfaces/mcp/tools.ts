@@ -64,6 +64,7 @@ const shapes: readonly ToolShape[] = [
       pty: 'On a terminal; output is its screen.',
       interactive: 'Keep stdin open for input.',
       budget: 'Bytes of the digest; default 2048.',
+      tokens: 'Or its tokens.',
     },
     hidden: ['ephemeral', 'graceMs', 'maxOutputBytes'],
     defaults: { waitMs: answerWithinMs },
@@ -71,7 +72,7 @@ const shapes: readonly ToolShape[] = [
   {
     operation: wait,
     description: 'Wait until a run ends; same answer as exec. After wait_ms: the output so far; the run goes on.',
-    fields: { run: 'Run id, or last.', waitMs: `Milliseconds; default ${answerWithinMs}.`, budget: 'Bytes of the digest.' },
+    fields: { run: 'Run id, or last.', waitMs: `Milliseconds; default ${answerWithinMs}.`, budget: 'Bytes of the digest.', tokens: 'Or tokens.' },
     defaults: { waitMs: answerWithinMs },
     readOnly: true,
   },
