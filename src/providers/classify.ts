@@ -90,13 +90,21 @@ function bySentence({ text }: Evidence): Candidate[] {
       [hints, strength.hint],
     ] as const) {
       for (const sentence of sentences) {
-        const match = sentence.says.exec(text)
+        const match = findFirst(sentence.says, text)
         if (match && !sentence.unless?.test(text))
           found.push({ class: sentence.class, strength: weight, evidence: { kind: 'text', found: match[0].slice(0, 120), table } })
       }
     }
   }
   return found
+}
+
+function findFirst(patterns: readonly RegExp[], text: string): RegExpExecArray | undefined {
+  for (const pattern of patterns) {
+    const match = pattern.exec(text)
+    if (match) return match
+  }
+  return undefined
 }
 
 const statusClasses: Readonly<Record<number, ProviderErrorClass>> = {

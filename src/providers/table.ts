@@ -18,11 +18,11 @@ export interface Table {
 
 type CodesByClass = Readonly<Partial<Record<ProviderErrorClass, readonly string[]>>>
 
-/** A pattern is linear: gaps are bounded, no repetition holds another. */
+/** Sentences of one meaning. A pattern is linear: gaps are bounded, no repetition holds another. */
 export interface Sentence {
   readonly class: ProviderErrorClass
-  readonly says: RegExp
-  /** Does not count where the error says this, too. */
+  readonly says: readonly RegExp[]
+  /** They do not count where the error says this, too. */
   readonly unless?: RegExp
 }
 

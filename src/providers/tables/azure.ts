@@ -15,15 +15,30 @@ export const azure: Table = {
   says: [
     {
       class: 'unsupported-model',
-      says: /\bapi deployment for this resource does not exist\b|\boperation does not work with the specified model\b|\bspecified (?:model|deployment)\b.{0,40}\b(?:not exist|could not be found|not found)/i,
+      says: [
+        /\bapi deployment for this resource does not exist\b/i,
+        /\boperation does not work with the specified model\b/i,
+        /\bspecified (?:model|deployment)\b.{0,40}\b(?:not exist|could not be found|not found)/i,
+      ],
     },
     {
       class: 'permanent-auth',
-      says: /\baccess denied due to\b|\bsubscription key\b.{0,40}\b(?:invalid|missing)|\bpublic access is disabled\b|\bprincipal .{0,60}lacks? the required data action\b|\bazure ?cli ?credential\b/i,
+      says: [
+        /\baccess denied due to\b/i,
+        /\bsubscription key\b.{0,40}\b(?:invalid|missing)/i,
+        /\bpublic access is disabled\b/i,
+        /\bprincipal .{0,60}lacks? the required data action\b/i,
+        /\bazure ?cli ?credential\b/i,
+      ],
     },
     {
       class: 'rate-limit',
-      says: /\bexceeded (?:the )?(?:call|token) rate limit\b|\bcall volume quota\b|\brequests to the .{0,80}have exceeded\b|\brate limit is exceeded\b/i,
+      says: [
+        /\bexceeded (?:the )?(?:call|token) rate limit\b/i,
+        /\bcall volume quota\b/i,
+        /\brequests to the .{0,80}have exceeded\b/i,
+        /\brate limit is exceeded\b/i,
+      ],
     },
   ],
 }

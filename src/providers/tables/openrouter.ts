@@ -22,6 +22,7 @@ export const openrouter: Table = {
     'unsupported-model': ['ProviderModelNotFound', 'NoSuchModel', 'UnsupportedModel', 'model_not_supported'],
   },
   generalCodes: {
+    'rate-limit': ['RouterRateLimit', 'RouterRateLimitErrorBasic'],
     'permanent-auth': ['LoadAPIKey', 'Auth', 'invalid_credentials', 'token_status', 'user_suspended'],
     server: [
       'provider_unavailable',
@@ -38,23 +39,64 @@ export const openrouter: Table = {
   says: [
     {
       class: 'affordability',
-      says: /\bcan only afford\b|\brequires more credits, or fewer max_tokens\b|\bmore credits are required to run this request\b|\btoken capacity required\b/i,
+      says: [
+        /\bcan only afford\b/i,
+        /\brequires more credits, or fewer max_tokens\b/i,
+        /\bmore credits are required to run this request\b/i,
+        /\btoken capacity required\b/i,
+      ],
     },
     {
       class: 'permanent-billing',
-      says: /\bprompt tokens limit exceeded\b|\binsufficient (?:credits?|balance|funds|quota|account balance)\b|\b(?:key|total|budget|monthly|weekly|daily) (?:spend(?:ing)?|budget|credit|key)?[- ]?limit exceeded\b.{0,60}\b(?:credit|key|manage|increase)|\bbudget has been exceeded\b|\bfree usage exceeded\b|\bno payment method\b|\badd (?:more )?(?:credits|funds)\b|\bpurchase (?:more )?credits\b/i,
+      says: [
+        /\bprompt tokens limit exceeded\b/i,
+        /\binsufficient (?:credits?|balance|funds|quota|account balance)\b/i,
+        /\b(?:key|total|budget|monthly|weekly|daily) (?:spend(?:ing)?|budget|credit|key)?[- ]?limit exceeded\b.{0,60}\b(?:credit|key|manage|increase)/i,
+        /\bbudget has been exceeded\b/i,
+        /\bfree usage exceeded\b/i,
+        /\bno payment method\b/i,
+        /\badd (?:more )?(?:credits|funds)\b/i,
+        /\bpurchase (?:more )?credits\b/i,
+      ],
     },
     {
       class: 'permanent-billing',
-      says: /\bpayment required\b|\bout of credits\b|\btop[- ]?up (?:your|the) (?:balance|account|credits)\b|\b(?:please )?recharge\b|\bquota is not enough\b|\bnever purchased credits\b|\bcredits? (?:have been |has been |is |are )?(?:exhausted|depleted|used up|insufficient)\b/i,
+      says: [
+        /\bpayment required\b/i,
+        /\bout of credits\b/i,
+        /\btop[- ]?up (?:your|the) (?:balance|account|credits)\b/i,
+        /\b(?:please )?recharge\b/i,
+        /\bquota is not enough\b/i,
+        /\bnever purchased credits\b/i,
+        /\bcredits? (?:have been |has been |is |are )?(?:exhausted|depleted|used up|insufficient)\b/i,
+      ],
     },
     {
       class: 'unsupported-model',
-      says: /\bno endpoints found\b|\bno allowed providers are available\b|\bis not a valid model\b|\bno available channels? for model\b|\bguardrail restrictions and data policy\b/i,
+      says: [
+        /\bno endpoints found\b/i,
+        /\bno allowed providers are available\b/i,
+        /\bis not a valid model\b/i,
+        /\bno available channels? for model\b/i,
+        /\bguardrail restrictions and data policy\b/i,
+      ],
     },
-    { class: 'rate-limit', says: /\btemporarily rate-limited\b|\baccounts are currently limited\b|\bprovider rate limit\b/i },
-    { class: 'permanent-auth', says: /\buser not found\b|\bno auth credentials found\b|\bno cookie auth credentials found\b/i },
-    { class: 'server', says: /\bno available (?:accounts?|channels?|providers?)\b|\bupstream (?:request failed|error|service)\b/i, unless: /\bfor model\b/i },
+    {
+      class: 'rate-limit',
+      says: [/\btemporarily rate-limited\b/i, /\baccounts are currently limited\b/i, /\bprovider rate limit\b/i, /\bno deployments available\b/i],
+    },
+    {
+      class: 'permanent-auth',
+      says: [/\buser not found\b/i, /\bno auth credentials found\b/i, /\bno cookie auth credentials found\b/i, /\binvalid proxy server token\b/i],
+    },
+    {
+      class: 'server',
+      says: [/\bno available (?:accounts?|channels?|providers?)\b/i, /\bupstream (?:request failed|error|service)\b/i],
+      unless: /\bfor model\b/i,
+    },
   ],
-  hints: [{ class: 'server', says: /\bprovider returned (?:an )?error\b/i }],
+  hints: [
+    { class: 'bad-request', says: [/\bllm provider not provided\b/i, /\binput was flagged\b/i] },
+    { class: 'server', says: [/\bprovider returned (?:an )?error\b/i] },
+  ],
 }
