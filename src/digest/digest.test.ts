@@ -126,7 +126,7 @@ describe('the digest of an output', () => {
   it('tells in 400 bytes what passed, though more would fit, and shows its warnings', () => {
     const files = Array.from({ length: 30 }, (_, i) => ` ✓ src/${'abcdefghij'[i % 10]}/part${i}.test.ts (${i + 2} tests) ${i + 5}ms\n`).join('')
     const digest = passing(
-      ` RUN  v3.2.4 /work/app\n\n${files}\n Test Files  30 passed (30)\n      Tests  495 passed (495)\n   Duration  3.21s\n`,
+      ` RUN  v3.2.4 /home/ada/app\n\n${files}\n Test Files  30 passed (30)\n      Tests  495 passed (495)\n   Duration  3.21s\n`,
       'warning: low disk\n',
     )
     expect(byteLength(digest)).toBeLessThanOrEqual(400)
