@@ -1,3 +1,4 @@
+import { reportedFailures, showBriefly } from './failures.ts'
 import type { Incident } from './incidents.ts'
 import { linesOf } from './incidents.ts'
 import { linesAfter, linesBefore } from './lines-that-matter.ts'
@@ -24,13 +25,25 @@ const roomyBytes = 900
 
 /** Fills the page of a failed run: what failed comes first, and nothing that is known takes all of the room. */
 export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
-  const { surveys, incidents, newLines } = choice
+  const { surveys, incidents, recognised, newLines } = choice
   const roomy = bytes >= roomyBytes
   sayRecognised(page, choice, bytes)
   showLastLines(page, choice)
   const start = page.room()
   const within = (share: number): boolean => start - page.room() <= start * share
-  const round = roundsOf(page, incidents, within)
+  const reported = reportedFailures(incidents, recognised)
+  if (reported.length > 0 && !incidents[0]?.sightings.some(({ failure }) => failure)) {
+    // What weighs more than all that was reported is said to be there before that.
+    roundsOf(page, incidents.slice(0, 1), within)(0.3, () => (roomy ? 4 : 1))
+  }
+  const named = showBriefly(page, reported, start * briefShare - (start - page.room()))
+  for (const most of [3, 6]) for (const { stream, full } of named) for (const line of full.slice(0, most)) if (within(detailsShare)) page.show(stream, line)
+  const hidden = new Set(reported.filter((entry) => !named.includes(entry)).map(({ failure }) => failure))
+  const round = roundsOf(
+    page,
+    incidents.filter(({ sightings }) => !sightings.some(({ failure }) => failure && hidden.has(failure))),
+    within,
+  )
   round(roomy ? 0.5 : 0.75, (i) => (i === 0 ? (roomy ? 6 : 2) : i < 4 && roomy ? 3 : 1))
   for (const { stream, line } of summariesOf(choice)) if (within(roomy ? 0.6 : 0.85)) page.show(stream, line)
   for (const { stream, line } of (incidents[0]?.weight ?? 0) < graveWeight ? summariesOf(choice) : [])
@@ -47,6 +60,10 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
     for (let i = tail.length - 1; i >= 0 && page.showGroup(stream, tail[i] as LineGroup); i -= 1);
   }
 }
+
+/** What of the room goes to naming all that a tool reported as failed, before details of any. */
+const briefShare = 0.85
+const detailsShare = 0.85
 
 /** Lines before and behind an incident that may belong to it. */
 const nearBefore = 3
@@ -85,8 +102,8 @@ function roundsOf(page: Page, incidents: readonly Incident[], within: (share: nu
   return (share, lines) => {
     for (const [i, incident] of incidents.entries()) {
       if (!within(share)) return
-      for (const line of firstOf(incident, lines(i))) if (!within(share) || !page.show(incident.stream, line)) break
-      if (incident.strongest.finding.count > 1) page.note(incident.strongest.finding)
+      for (const line of firstOf(incident, lines(i))) if (!within(share) || !page.showUnlessTold(incident.stream, line)) break
+      if (incident.strongest.finding.count > 1 && !incident.strongest.failure) page.note(incident.strongest.finding)
     }
   }
 }

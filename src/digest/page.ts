@@ -2,7 +2,7 @@ import { byteLength, formatCount, plural } from '../core/text.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineHead, shownLine } from './log.ts'
 import type { Finding, LineGroup, Survey } from './survey.ts'
-import { clockLength } from './wrapper.ts'
+import { clockLength, unwrap } from './wrapper.ts'
 
 /**
  * Collects lines within a budget; every line that it accepts is paid for in a short form. What is left in the end
@@ -12,6 +12,12 @@ export interface Page {
   room(): number
   /** True if the line is on the page now, or was already. */
   show(stream: LogStream, line: LineRef): boolean
+  /** The same; content also with another line of the same text. */
+  showUnlessTold(stream: LogStream, line: LineRef): boolean
+  /** What showing these lines takes. */
+  cost(stream: LogStream, lines: readonly LineRef[]): number
+  /** A line of ours below one that is shown, unless it has one. */
+  remark(stream: LogStream, line: LineRef, text: string): boolean
   /** The same for the first and the last line of a group, with a count of those between them. */
   showGroup(stream: LogStream, group: LineGroup): boolean
   /** Pays for a note that is written only if it turns out to be needed. */
@@ -56,6 +62,7 @@ export function pageOf({ bytes, streams, surveys, describe }: PageOptions): Page
     return true
   }
   const partOf = (stream: LogStream): Map<number, Shown> => parts.get(stream) ?? new Map()
+  const texts = new Set<string>()
   const accept = (stream: LogStream, line: LineRef, remark: string): boolean => {
     const part = partOf(stream)
     if (part.has(line.number)) return true
@@ -63,11 +70,21 @@ export function pageOf({ bytes, streams, surveys, describe }: PageOptions): Page
     const size = byteLength(text)
     if (!pay(size + 1 + (remark === '' ? 0 : byteLength(remark) + 1))) return false
     part.set(line.number, { line, text, bytes: size, remark })
+    const own = toldIn(line)
+    if (own !== undefined) texts.add(own)
     return true
   }
   return {
     room: () => room,
     show: (stream, line) => accept(stream, line, ''),
+    showUnlessTold: (stream, line) => texts.has(toldIn(line) ?? '') || accept(stream, line, ''),
+    cost: (stream, lines) => lines.reduce((sum, line) => sum + (partOf(stream).has(line.number) ? 0 : byteLength(numbered(line, short)) + 1), 0),
+    remark(stream, line, text) {
+      const shown = partOf(stream).get(line.number)
+      if (shown?.remark !== '' || !pay(byteLength(text) + 1)) return false
+      shown.remark = text
+      return true
+    },
     showGroup(stream, { first, last, count }) {
       if (!accept(stream, last, '')) return false
       if (count > 1 && first.number !== last.number) accept(stream, first, count > 2 ? `  … ${plural(count - 2, 'line')} like it` : '')
@@ -111,6 +128,17 @@ export function pageOf({ bytes, streams, surveys, describe }: PageOptions): Page
 
 /** Less room lengthens no line in a way that tells more. */
 const minGain = 8
+
+/** Shorter lines stand in many places, and mean another thing in each. */
+const minToldChars = 16
+
+const took = / \(\d[\d.]{0,12} ?m?s\)$/
+
+/** By what a line is known again where a tool tells it a second time, in a list at the end say. */
+function toldIn(line: LineRef): string | undefined {
+  const text = unwrap(lineHead(line)).replace(took, '').trim()
+  return text.length < minToldChars ? undefined : text
+}
 
 /** A line as it is shown, with its number and without the time before it, which says little and takes the room of the message. */
 const numbered = (line: LineRef, maxBytes: number): string => {
