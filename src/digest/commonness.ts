@@ -1,5 +1,5 @@
+import { carriedText } from './carrier.ts'
 import type { LineRef, LogStream } from './log.ts'
-import { lineHead } from './log.ts'
 import { judge } from './severity.ts'
 import type { Finding } from './survey.ts'
 
@@ -16,7 +16,7 @@ const maxWords = 24
 const wordsOf = (finding: Finding): string[] =>
   [
     ...new Set(
-      judge(lineHead(firstOf(finding)))
+      judge(carriedText(firstOf(finding)))
         .message.slice(0, usedChars)
         .toLowerCase()
         .match(/\p{L}{3,}/gu) ?? [],

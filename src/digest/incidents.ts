@@ -1,9 +1,10 @@
+import { carriedText } from './carrier.ts'
 import { commonness, usesOf } from './commonness.ts'
 import { endOf, excerpt, nextOf, prefaceOf, toolText, troubleAfter } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
-import { lineBefore, lineHead } from './log.ts'
+import { lineBefore } from './log.ts'
 import type { Failure } from './recognisers/recogniser.ts'
-import { isConclusive, isTitle, judge, severities } from './severity.ts'
+import { isConclusive, isFiller, isTitle, judge, severities } from './severity.ts'
 import { isStackFrame } from './stack.ts'
 import type { Finding, Survey } from './survey.ts'
 import { isGivenUp, isResolution, verdictOf } from './verdict.ts'
@@ -48,9 +49,10 @@ const maxGap = 3
 
 /** The incidents of an output, the likeliest cause first. */
 export function incidentsOf(surveys: readonly Survey[], { failures = [], isOld = () => false }: Knowledge = {}): Incident[] {
+  const causes = failures.filter(({ line }) => judge(carriedText(line.ref)).severity !== severities.summary)
   const found = surveys.flatMap((survey) => {
     const anchors = anchorsOf(survey)
-    return clusters(survey.stream, withClaims(survey, heaviest(survey, isOld), failures, isOld)).map((incident) =>
+    return clusters(survey.stream, withClaims(survey, heaviest(survey, isOld), causes.length > 0 ? causes : failures, isOld)).map((incident) =>
       weighed(incident, placeBonus(incident, anchors)),
     )
   })
@@ -83,7 +85,7 @@ type IsOld = (line: LineRef) => boolean
 const firstOf = (finding: Finding): LineRef => finding.members[0] as LineRef
 
 function heaviest({ stream, findings }: Survey, isOld: IsOld): Sighting[] {
-  const named = findings.filter((finding) => finding.severity !== severities.summary && !isStackFrame(lineHead(firstOf(finding))))
+  const named = findings.filter((finding) => finding.severity !== severities.summary && !isStackFrame(carriedText(firstOf(finding))))
   const errors = named.filter(({ severity }) => severity !== severities.warning)
   // Where nothing is called an error, what a tool warned of may be why it failed.
   const candidates = errors.some(({ severity }) => severity >= severities.failure) ? errors : named
@@ -107,8 +109,6 @@ function withClaims({ stream, findings }: Survey, sightings: readonly Sighting[]
   for (const failure of own) {
     const line = failure.line.ref
     const found = known.get(line.number)
-    const { severity } = judge(lineHead(line))
-    if (severity === severities.summary && !found) continue
     const finding = found?.finding ?? findings.find(({ members }) => members.some(({ number }) => number === line.number)) ?? lone(stream, line)
     const weight = found ? found.weight : Math.max(claimWeight, finding.weight) - (isOld(line) ? oldPenalty : 0)
     known.set(line.number, { line, finding, weight: weight + claimBonus, failure })
@@ -165,9 +165,9 @@ function clusters(stream: LogStream, sightings: readonly Sighting[]): Incident[]
 // the trouble before it was borne with.
 function begins({ line, failure }: Sighting, open: readonly Sighting[]): boolean {
   if ((open.at(-1) as Sighting).line.number === line.number - 1) return false
-  if (failure !== undefined || verdictOf(lineHead(line)) === 'failed') return true
+  if (failure !== undefined || verdictOf(carriedText(line)) === 'failed') return true
   const above = lineBefore(line)
-  return above !== undefined && (isTitle(toolText(above)) || isResolution(lineHead(above)))
+  return above !== undefined && (isTitle(toolText(above)) || isResolution(carriedText(above)))
 }
 
 function incidentOf(stream: LogStream, sightings: Sighting[], end: LineRef): Incident {
@@ -184,14 +184,14 @@ const maxAftermath = 160
 /** What was retried with success, or stands in what then passed, was expected. What a failure was declared after weighs more. */
 function aftermath(incident: Incident): number {
   const { sightings, strongest } = incident
-  const own = lineHead(strongest.line)
+  const own = carriedText(strongest.line)
   if (isConclusive(own)) return 0
   if (isGivenUp(own)) return 4
   let bonus = isResolution(own) ? -18 : 0
-  if (sightings.some(({ line }) => verdictOf(lineHead(line)) === 'failed')) return bonus
+  if (sightings.some(({ line }) => verdictOf(carriedText(line)) === 'failed')) return bonus
   let line = nextOf((sightings.at(-1) as Sighting).line)
   for (let i = 0; line && i < maxAftermath; i += 1, line = nextOf(line)) {
-    const text = lineHead(line)
+    const text = carriedText(line)
     if (i < 6 && isGivenUp(text)) return bonus + 2
     if (i < 3 && bonus === 0 && isResolution(text)) bonus = i === 0 ? -14 : -5
     const verdict = verdictOf(text)
@@ -206,8 +206,17 @@ function aftermath(incident: Incident): number {
 export function linesOf({ strongest, head, end, sightings }: Incident): LineRef[] {
   const all = excerpt(head.line, end)
   const near = strongest.line.number - head.line.number <= farLines ? [] : excerpt(strongest.line, end).telling
-  const details = sightings.flatMap(({ failure }) => failure?.details.map(({ ref }) => ref) ?? [])
-  const lines = [head.line, strongest.line, ...details, ...prefaceOf(head.line), ...near, ...all.telling, ...troubleAfter(end), ...all.lines]
+  const details = sightings.flatMap(({ failure }) => failure?.details.map(({ ref }) => ref).filter((line) => !isFiller(carriedText(line))) ?? [])
+  const lines = [
+    head.line,
+    strongest.line,
+    ...details,
+    ...(head.failure ? [] : prefaceOf(head.line)),
+    ...near,
+    ...all.telling,
+    ...troubleAfter(end),
+    ...all.lines,
+  ]
   return [...new Map(lines.map((line) => [line.number, line])).values()]
 }
 

@@ -1,3 +1,4 @@
+import { carriedText } from './carrier.ts'
 import type { LineRef } from './log.ts'
 import { lineAfter, lineBefore, lineHead } from './log.ts'
 import { continues, isFiller, isHeading, isTitle, judge, severities } from './severity.ts'
@@ -6,7 +7,7 @@ import { verdictOf } from './verdict.ts'
 import { sourceOf, unwrap } from './wrapper.ts'
 
 /** A line as its tool printed it, as far as it is judged. */
-export const toolText = (line: LineRef): string => unwrap(lineHead(line))
+export const toolText = (line: LineRef): string => unwrap(carriedText(line))
 
 /** The next line of the same container, process or step: others may have printed in between. */
 export function nextOf(line: LineRef): LineRef | undefined {
@@ -60,13 +61,13 @@ export function prefaceOf(headline: LineRef): LineRef[] {
   const found: LineRef[] = []
   const before = (line: LineRef): LineRef | undefined => neighbour(line, lineBefore)
   let above = before(headline)
-  if (verdictOf(lineHead(headline)) === 'failed') {
+  if (verdictOf(carriedText(headline)) === 'failed') {
     for (; above && found.length < maxPreface && isMessageOfTest(toolText(above)); above = before(above)) found.unshift(above)
     if (found.length > 0) return found
   }
   const file = placeFile.exec(text)?.[1]
   let nearest: LineRef | undefined = above
-  for (let i = 0; nearest && i < maxAbove && lineHead(nearest).trim() !== ''; i += 1, nearest = before(nearest)) {
+  for (let i = 0; nearest && i < maxAbove && toolText(nearest).trim() !== ''; i += 1, nearest = before(nearest)) {
     const title = toolText(nearest)
     if (isTitle(title) || (file && title.startsWith(file) && isHeading(title))) return [nearest]
   }
@@ -131,7 +132,7 @@ export function excerpt(from: LineRef, end: LineRef): Excerpt {
 
 /** Lines shortly after another that name trouble, too, whoever printed them: what was said of it elsewhere. */
 export function troubleAfter(from: LineRef): LineRef[] {
-  return following(from, 8, lineAfter).filter((line) => judge(lineHead(line)).severity >= severities.summary)
+  return following(from, 8, lineAfter).filter((line) => judge(carriedText(line)).severity >= severities.summary)
 }
 
 /** A few lines after another that have no visible tie to it. */
@@ -140,7 +141,7 @@ export const linesAfter = (from: LineRef, most: number): LineRef[] => following(
 function following(from: LineRef, most: number, step: (line: LineRef) => LineRef | undefined): LineRef[] {
   const found: LineRef[] = []
   let line = step(from)
-  for (let i = 0; line && i < most; i += 1, line = step(line)) if (!isFiller(lineHead(line))) found.push(line)
+  for (let i = 0; line && i < most; i += 1, line = step(line)) if (!isFiller(carriedText(line))) found.push(line)
   return found
 }
 

@@ -1,5 +1,5 @@
+import { carriedToJudge } from './carrier.ts'
 import type { LineRef, LogStream } from './log.ts'
-import { lineToJudge } from './log.ts'
 import type { Judgement, Severity } from './severity.ts'
 import { judge, severities, shapeOf } from './severity.ts'
 import type { Suspect } from './suspects.ts'
@@ -56,7 +56,7 @@ function look(stream: LogStream): Survey {
     const found = suspectsIn(section)
     passedOver += found.passedOver
     for (const suspect of found.suspects) {
-      const judgement = judge(lineToJudge(suspect.members[0] as LineRef))
+      const judgement = judge(carriedToJudge(suspect.members[0] as LineRef))
       const { severity, weight } = judgement
       if (severity === severities.none) continue
       if (severity === severities.warning) warnings += suspect.count
@@ -91,7 +91,7 @@ function keep(shelf: Shelf, stream: LogStream, { severity, weight, message }: Ju
   finding.lastNumber = Math.max(finding.lastNumber, lastNumber)
   for (const member of members) {
     if (finding.members.length >= maxMembers) break
-    const text = judge(lineToJudge(member)).message
+    const text = judge(carriedToJudge(member)).message
     if (texts.has(text)) continue
     texts.add(text)
     finding.members.push(member)
