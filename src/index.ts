@@ -47,6 +47,7 @@ export type {
 } from './app/api.ts'
 export type { FileEncoding, FileReference, ReadFileInput, ReadFileResult } from './app/files.ts'
 export type { StreamName } from './core/command.ts'
+export { type ErrorGuidance, type Fault, guidanceOf, type Retryable } from './core/error-guidance.ts'
 export { type ErrorCode, HoldfastError } from './core/errors.ts'
 export type { FileEntry, FileKind, FileList, FileRemoved, FileStat, FileWritten, WriteRoute } from './core/files.ts'
 export type { Outcome, OutcomeKind } from './core/outcome.ts'
@@ -80,6 +81,16 @@ export type {
   WorkspaceProvider,
   WorkspaceSummary,
 } from './core/workspace-provider.ts'
+export { type ClassifyOptions, classifyProviderError } from './providers/classify.ts'
+export {
+  maxRetryAfterMs,
+  type NextStep,
+  type ProviderErrorClass,
+  type ProviderErrorClassification,
+  type ProviderErrorEvidence,
+  providerErrorClasses,
+} from './providers/provider-error.ts'
+export { type RetryCall, type RetryClock, type RetryPolicy, type RetryState, type RetryWait, retry } from './providers/retry.ts'
 
 /** What `openHoldfast` gives. Commands run on this machine, as the user of this process. */
 export interface Holdfast extends Omit<App, 'exec' | 'countShown'>, AsyncDisposable {

@@ -39,6 +39,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   'files stat': async () => (await import('./files-commands.ts')).filesStatCommand,
   'files mkdir': async () => (await import('./files-commands.ts')).filesMkdirCommand,
   'files remove': async () => (await import('./files-commands.ts')).filesRemoveCommand,
+  classify: async () => (await import('./classify-command.ts')).classifyCommand,
   stats: async () => (await import('./house-commands.ts')).statsCommand,
   gc: async () => (await import('./house-commands.ts')).gcCommand,
   doctor: async () => (await import('./house-commands.ts')).doctorCommand,
