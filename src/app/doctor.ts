@@ -11,6 +11,7 @@ import type { WorkspaceUseCases } from './workspaces.ts'
 type Check = DoctorResult['checks'][number]
 
 const minFreeBytes = 256 * 1024 ** 2
+const scanTimeoutMs = 5_000
 
 /** Looks at everything that Holdfast stands on and says what does not hold. */
 export async function examine(context: AppContext, workspaces: Pick<WorkspaceUseCases, 'examine' | 'repair'>, fix: string | undefined): Promise<DoctorResult> {
@@ -25,6 +26,7 @@ export async function examine(context: AppContext, workspaces: Pick<WorkspaceUse
     place,
     // The supervisor has pipes of its own.
     ...(plain ? [await pipes(context)] : []),
+    await scan(context),
     ...runtimes(context),
   ]
   const checks = [...own, ...(await workspaces.examine()).map(ofWorkspaces)]
@@ -80,6 +82,21 @@ async function store(context: AppContext): Promise<Check> {
 async function pipes({ machine }: AppContext): Promise<Check> {
   if (await machine.canMakePipes()) return { name: 'pipes', status: 'ok', detail: 'commands write to real pipes' }
   return { name: 'pipes', status: 'warning', detail: 'no named pipes can be made here; commands write to sockets, where `> /dev/stderr` fails' }
+}
+
+/** Nothing is lost without it: a search only takes longer. */
+async function scan({ openScan, home }: AppContext): Promise<Check> {
+  const look = await openScan()
+  const looked = await look?.({
+    pattern: { source: 'a', ignoreCase: false },
+    disguises: [],
+    folder: home.path,
+    paths: ['.gitignore'],
+    timeoutMs: scanTimeoutMs,
+  })
+  if (looked?.complete) return { name: 'search', status: 'ok', detail: 'long logs are looked through with ripgrep' }
+  const why = look ? 'ripgrep does not work here' : `there is no ripgrep for ${process.platform} ${process.arch}, or HOLDFAST_RIPGREP is "never"`
+  return { name: 'search', status: 'warning', detail: `${why}; long logs are read without it, which takes longer` }
 }
 
 function runtimes({ settings, ownEnv }: AppContext): Check[] {

@@ -6,7 +6,7 @@ import { operation } from './operation.ts'
 export const digest = operation({
   name: 'digest',
   summary: 'Make a digest of any log: its size, the lines that matter with their numbers, and its end.',
-  description: 'Reads FILE, or standard input without one. Nothing is stored.',
+  description: 'Reads FILE, or standard input without one. Nothing is stored. "N | text" is line N of the log.',
   input: strictObject({
     text: log('The log.'),
     previous: optional(log('The log of an earlier run of the same that passed: what is new against it counts more.')),

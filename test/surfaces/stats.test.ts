@@ -46,16 +46,16 @@ describe('stats', () => {
     expect(stats.tools?.bytes).toBeGreaterThanOrEqual(JSON.stringify(tools).length)
   })
 
-  inPlace('read as a table, and say what is not known with a dash', async ({ cli }) => {
+  inPlace('read as a table, with a column for each surface that was used', async ({ cli }) => {
     expect((await cli(['stats'])).stdout).toBe('no runs\n')
     await cli(['exec', '--', 'echo', 'one'])
     await cli(['exec', '--', 'seq', '2000'])
     const { stdout, stderr, status } = await cli(['stats', '--limit', '1'])
     expect([status, stderr]).toEqual([0, ''])
     const lines = stdout.trimEnd().split('\n')
-    expect(lines[1]).toMatch(/^runs counted +printed +first 30,000 +first 50 KB +MCP +command line +library$/)
-    expect(lines[2]).toMatch(/^1 of 1 +8,893 +8,893 +8,893 +- +[\d,]+ +- +seq 2000$/)
-    expect(lines[3]).toMatch(/^2 of 2 +8,897 +8,897 +8,897 +- +[\d,]+ +- +all runs$/)
+    expect(lines[1]).toMatch(/^counted +printed +first 30,000 +first 50 KB +command line$/)
+    expect(lines[2]).toMatch(/^1 of 1 +8,893 +8,893 +8,893 +[\d,]+ +seq 2000$/)
+    expect(lines[3]).toMatch(/^2 of 2 +8,897 +8,897 +8,897 +[\d,]+ +all runs$/)
     expect(lines.at(-1)).toBe('1 more command: --limit')
   })
 

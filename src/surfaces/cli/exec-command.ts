@@ -72,7 +72,8 @@ export const execCommand: Command = commandFor(exec, 'exec', 'Run commands', {
   details: [
     exec.description,
     'Ctrl-C cancels the command. With --detach or --wait it runs in the background, also beyond this program: see it with wait, output and stop, write to it with input.',
-    "The digest goes to standard output. Exit status: the command's own; 124 timed out; 125 Holdfast failed; 126 not executable; 127 not found; 128+n ended by signal n; 0 with --detach, or while it still runs.",
+    'The digest goes to standard output; "N | text" in it is line N, which output RUN --lines N shows.',
+    "Exit status: the command's own; 124 timed out; 125 Holdfast failed; 126 not executable; 127 not found; 128+n ended by signal n; 0 with --detach, or while it still runs.",
   ],
   options: [
     scriptOption,

@@ -44,7 +44,7 @@ const shapes: readonly ToolShape[] = [
   {
     operation: exec,
     description:
-      'Run a shell script or a program. All output is kept; the answer is a digest: how it ended, the lines that matter. ' +
+      'Run a shell script or a program. All output is kept; the answer is a digest: how it ended, the lines that matter as number | text. ' +
       `Ended after timeout_ms (default ${mcpTimeoutMs}); still running after wait_ms (default ${answerWithinMs}) it goes on: see wait.`,
     fields: {
       script: 'Or give argv.',
