@@ -9,7 +9,7 @@ import type { PlacedLine } from './past.ts'
 import { describeRecognised } from './recognise.ts'
 import type { LogLine, Recognised } from './recognisers/recogniser.ts'
 import { isFiller, judge, severities } from './severity.ts'
-import type { Finding, LineGroup, Survey } from './survey.ts'
+import type { Finding, Survey } from './survey.ts'
 
 /** What there is to choose from. */
 export interface Choice {
@@ -27,17 +27,17 @@ const roomyBytes = 900
 export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   const { surveys, incidents, recognised, newLines } = choice
   const roomy = bytes >= roomyBytes
+  const cause = likeliestCause(incidents)
   sayRecognised(page, choice, bytes)
-  showLastLines(page, choice)
+  showLastLines(page, choice, cause)
   const start = page.room()
   const within = (share: number): boolean => start - page.room() <= start * share
   const reported = reportedFailures(incidents, recognised)
-  if (reported.length > 0 && !incidents[0]?.sightings.some(({ failure }) => failure)) {
-    // What weighs more than all that was reported is said to be there before that.
-    roundsOf(page, incidents.slice(0, 1), within)(0.3, () => (roomy ? 4 : 1))
-  }
+  // What weighs more than all that was reported is said to be there before that.
+  if (reported.length > 0 && cause && !isReported(cause)) roundsOf(page, [cause], within)(0.3, () => (roomy ? 4 : 1))
   const named = showBriefly(page, reported, start * briefShare - (start - page.room()))
-  for (const most of [3, 6]) for (const { stream, full } of named) for (const line of full.slice(0, most)) if (within(detailsShare)) page.show(stream, line)
+  for (const most of [3, 6])
+    for (const { stream, full } of named) for (const line of full.slice(0, most)) if (!within(detailsShare) || !page.show(stream, line)) break
   const hidden = new Set(reported.filter((entry) => !named.includes(entry)).map(({ failure }) => failure))
   const round = roundsOf(
     page,
@@ -57,13 +57,24 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   round(1, () => 30)
   for (const { stream, end } of incidents.slice(0, 1)) for (const line of linesAfter(end, 4)) page.show(stream, line)
   for (const { stream, tail } of [...surveys].reverse()) {
-    for (let i = tail.length - 1; i >= 0 && page.showGroup(stream, tail[i] as LineGroup); i -= 1);
+    for (const group of [...tail].reverse()) if (/[\p{L}\p{N}]/u.test(lineHead(group.last)) && !page.showGroup(stream, group)) break
   }
 }
 
 /** What of the room goes to naming all that a tool reported as failed, before details of any. */
 const briefShare = 0.85
 const detailsShare = 0.85
+
+const isReported = ({ sightings }: Incident): boolean => sightings.some(({ failure }) => failure !== undefined)
+
+/** What a tool reported as failed is as likely as what only looks a little worse. */
+const reportedSlack = 12
+
+function likeliestCause(incidents: readonly Incident[]): Incident | undefined {
+  const [top] = incidents
+  const reported = incidents.find(isReported)
+  return top && reported && reported.weight >= top.weight - reportedSlack ? reported : top
+}
 
 /** Lines before and behind an incident that may belong to it. */
 const nearBefore = 3
@@ -81,11 +92,10 @@ function likeliest(newLines: readonly PlacedLine[], incidents: readonly Incident
  * The last lines come first in the accounts, so that no flood of errors can push them out; between those of stderr and
  * those of stdout stands the likeliest cause, which a small budget must not lose to them.
  */
-function showLastLines(page: Page, { surveys, incidents }: Choice): void {
-  const [cause] = incidents
+function showLastLines(page: Page, { surveys }: Choice, cause: Incident | undefined): void {
   for (const { stream, tail } of [...surveys].reverse()) {
     if (stream.name === 'stdout' && cause) page.show(cause.stream, cause.head.line)
-    const group = tail.findLast(({ last }) => lineHead(last) !== '')
+    const group = tail.findLast(({ last }) => !isFiller(lineHead(last))) ?? tail.at(-1)
     if (group) page.showGroup(stream, group)
   }
 }
