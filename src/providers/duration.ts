@@ -10,7 +10,7 @@ const unitMs: readonly (readonly [RegExp, number])[] = [
 /** A number and its unit. */
 export const durationPart = String.raw`\d{1,9}(?:\.\d{1,9})?\s?(?:milliseconds?|millis|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|wks?|w|秒钟?|分钟?|小时|天)(?![a-z])`
 /** Some of them: `6m0s`, `3 hours 2 minutes`, `1 day, 4 hours and 5 minutes`. Units without a gap may touch the next number. */
-export const durationPattern = String.raw`${durationPart.replace('(?![a-z])', '(?![a-z])')}(?:(?:,? (?:and )?|)${durationPart}){0,4}`
+export const durationPattern = `${durationPart}(?:(?:,? (?:and )?|)${durationPart}){0,4}`
 
 /** Milliseconds of a text that is a duration with units, or undefined. */
 export function parseDurationMs(text: string): number | undefined {

@@ -83,7 +83,7 @@ function momentOrDuration(value: string, now: number): number | undefined {
 
 const cue = String.raw`\b(?:try(?: your request)?(?: again)?|retry(?:[- ]?after)?|wait(?:ing)?|resets?|be reset|available|resumes?|back off|renews?|refreshe?s?|expires|reset time)\b`
 const filler = String.raw`(?:["':=~≈]|\s|\b(?:again|your|this|the|request|limit|message|it|sending|in|after|for|about|approximately|around|another|at least|up to|until|on|at|by|will|be|quota)\b){0,12}`
-const statedDuration = new RegExp(String.raw`${cue}${filler}(${durationPattern})`, 'i')
+const statedDuration = new RegExp(`${cue}${filler}(${durationPattern})`, 'i')
 const statedSeconds = new RegExp(String.raw`\bretry[- ]?after${filler}(\d{1,9}(?:\.\d{1,6})?)(?![\d:%/-]|\.\d| ?[a-z])`, 'i')
 const chinese = new RegExp(String.raw`(${durationPattern})\s?(?:后|之后)(?:再|重)?试`)
 
@@ -92,8 +92,8 @@ const clock = String.raw`(?:(?<hour>\d{1,2})(?::(?<minute>\d\d))?(?::(?<second>\
 const zone = String.raw`(?:\s?\(?(?<zone>[A-Z][A-Za-z_]{1,30}/[A-Za-z_/+-]{2,40}|UTC|GMT|Z\b|[PMCE][SD]?T\b|CES?T\b|JST\b)\)?)?`
 const date = String.raw`(?:(?<month>${month}) (?<day>\d{1,2})(?:st|nd|rd|th)?(?:,? (?<year>\d{4}))?(?:,| at|, at)? )`
 const isoDate = String.raw`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?`
-const statedTime = new RegExp(String.raw`${cue}${filler}${date}?${clock}${zone}`, 'i')
-const statedIso = new RegExp(String.raw`${cue}${filler}(${isoDate})`, 'i')
+const statedTime = new RegExp(`${cue}${filler}${date}?${clock}${zone}`, 'i')
+const statedIso = new RegExp(`${cue}${filler}(${isoDate})`, 'i')
 const statedEpoch = new RegExp(String.raw`(?:${cue}${filler}|\blimit reached ?\| ?)(\d{13}|\d{10})\b`, 'i')
 
 function fromText(text: string, now: number): number | undefined {
