@@ -29,7 +29,7 @@ export function classifyProviderError(error: unknown, options: ClassifyOptions =
 }
 
 /** How much a piece of evidence counts. */
-const strength = { code: 40, sentence: 30, generalCode: 22, status: 20, badRequestCode: 15, plainStatus: 14, hint: 10 } as const
+const strength = { code: 40, sentence: 30, generalCode: 22, status: 20, hint: 10, badRequestCode: 9, plainStatus: 8 } as const
 
 interface Candidate {
   readonly class: ProviderErrorClass

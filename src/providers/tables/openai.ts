@@ -62,6 +62,8 @@ export const openai: Table = {
         /\bcheck your (?:plan and )?billing\b/i,
         /\bupgrade to plus: https/i,
         /\binactive subscription\b/i,
+        /\b(?:must|need to|please) subscribe\b/i,
+        /\bupgrade to a paid (?:plan|account|subscription)\b/i,
         /\bpayment\b.{0,30}\b(?:past due|overdue|failed|declined)\b/i,
         /\bupdate your payment method\b/i,
         /\brequires a subscription\b/i,
@@ -183,8 +185,10 @@ export const openai: Table = {
     },
     {
       class: 'stream',
-      says: [/\bstream (?:disconnected|closed) before (?:completion|response)/i, /\bstream error\b/i, /\bidle timeout waiting for (?:sse|websocket)\b/i],
+      says: [/\bstream closed before response/i, /\bidle timeout waiting for (?:sse|websocket)\b/i],
     },
     { class: 'stream', says: [/\bresponse stream\b.{0,20}\b(?:disconnected|closed|ended|failed)/i] },
   ],
+  // What Codex puts in front of any error that comes while it reads.
+  hints: [{ class: 'stream', says: [/\bstream disconnected before completion/i, /\bstream error\b/i] }],
 }

@@ -91,12 +91,12 @@ export const openrouter: Table = {
     },
     {
       class: 'server',
-      says: [/\bno available (?:accounts?|channels?|providers?)\b/i, /\bupstream (?:request failed|error|service)\b/i],
+      says: [/\bno available (?:accounts?|channels?|providers?)\b/i],
       unless: /\bfor model\b/i,
     },
   ],
   hints: [
     { class: 'bad-request', says: [/\bllm provider not provided\b/i, /\binput was flagged\b/i] },
-    { class: 'server', says: [/\bprovider returned (?:an )?error\b/i] },
+    { class: 'server', says: [/\bprovider returned (?:an )?error\b/i, /\bupstream (?:request failed|error|service)\b/i] },
   ],
 }

@@ -159,6 +159,7 @@ export const local: Table = {
       class: 'unsupported-model',
       says: [
         /\btry pulling it first\b/i,
+        /\bfunction '[\w<>-]{1,60}': not found for account\b/i,
         /\bmodel ['"`]?[\w./:@-]{1,100}['"`]? not found\b/i,
         /\bdoes not support (?:tools|chat|generate|embeddings|thinking|tool use|function calling)\b/i,
         /\bno models? loaded\b/i,
@@ -288,6 +289,8 @@ export const anybody: Table = {
         /\binvalid or incomplete response\b/i,
         /\bunknown connection issue between cloudflare\b/i,
         /\bno healthy upstream\b/i,
+        /\bno server is currently available\b/i,
+        /\btrouble connecting to the model\b/i,
         /\bupstream (?:request timeout|timed out|idle timeout)\b/i,
       ],
     },
@@ -298,7 +301,7 @@ export const anybody: Table = {
     {
       class: 'model-error',
       says: [
-        /\b(?:empty|unparsable|malformed)\b.{0,30}\bresponse\b/i,
+        /\b(?:empty|unparsable|malformed)\b.{0,30}\b(?:response|content|completion|output)\b/i,
         /\bcontained no choices\b/i,
         /\bno response was returned\b/i,
         /\b(?:response|output) (?:was )?(?:truncated|cut off)\b/i,
@@ -321,6 +324,53 @@ export const anybody: Table = {
         /\byou have been blocked\b/i,
         /\borganization has been restricted\b/i,
         /\blogin fail/i,
+      ],
+    },
+    {
+      class: 'context-overflow',
+      says: [
+        /\b(?:prompt|input|context|request|conversation|messages?|payload)\b.{0,40}\b(?:too (?:long|large|big)|exceeds?|exceeded|overflow)\b.{0,60}\b(?:tokens?|length|window|context)\b/i,
+        /\b(?:tokens?|context)\b.{0,40}\b(?:exceeds?|exceeded|over)\b.{0,40}\b(?:maximum|limit|window|context|allowed)\b/i,
+        /\b(?:prompt|input|context|conversation|messages?) (?:is|are|was|were) too (?:long|large|big)\b/i,
+      ],
+      unless: /\bper (?:min(?:ute)?|second|hour|day|month)\b|\brate\b|\bquota\b|\bmax_tokens\b|\boutput tokens?\b|\bcompletion tokens?\b/i,
+    },
+    {
+      class: 'permanent-billing',
+      says: [
+        /\b(?:billing|payment|credits?|balance|subscription|funds)\b.{0,40}\b(?:required|expired|exhausted|insufficient|depleted|overdue|inactive|not active|needed|too low|used up)\b/i,
+        /\b(?:no|not enough|insufficient|out of|zero) (?:remaining )?(?:credits?|balance|funds)\b/i,
+      ],
+    },
+    {
+      class: 'permanent-auth',
+      says: [
+        /\b(?:api[- ]?key|credentials?|authentication|authorization|access token|oauth)\b.{0,40}\b(?:invalid|missing|expired|revoked|denied|required|failed|incorrect|rejected|disabled|not (?:found|valid|set|allowed|authorized|provided|configured))\b/i,
+        /\b(?:invalid|missing|expired|revoked|incorrect|no valid|no) (?:api[- ]?key|credentials?|access token|auth(?:entication|orization)?)\b/i,
+        /\bnot (?:authorized|permitted|allowed) to\b|\bpermission denied\b|\baccess (?:is )?denied\b/i,
+      ],
+    },
+    {
+      class: 'rate-limit',
+      says: [
+        /\blimit\b.{0,30}\bper (?:min(?:ute)?|second|hour|day|month)\b|\bper (?:min(?:ute)?|second|hour|day|month)\b.{0,30}\blimit\b/i,
+        /\bslow down\b|\bthrottl(?:e|ed|ing)\b|\b(?:limit|quota)\b.{0,40}\bresets?\b/i,
+      ],
+    },
+    {
+      class: 'bad-request',
+      says: [
+        /\binvalid (?:request|parameters?|arguments?|schema|payload|tool definition)\b/i,
+        /\bmissing (?:a )?(?:required )?(?:parameter|field|argument)s?\b/i,
+        /\b(?:request|body|schema|parameter|payload)\b.{0,20}\b(?:is|was) (?:invalid|malformed)\b/i,
+      ],
+    },
+    {
+      class: 'server',
+      says: [
+        /\bsomething went wrong\b/i,
+        /\b(?:an )?(?:internal|unexpected) error (?:has )?(?:occurred|happened)\b/i,
+        /\btry again (?:later|in a (?:few )?(?:moment|minute|while)s?)\b/i,
       ],
     },
   ],

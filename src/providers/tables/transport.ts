@@ -144,6 +144,7 @@ export const transport: Table = {
       class: 'stream',
       says: [
         /\bterminated early\b.{0,20}\bstream\b/i,
+        /\b(?:sse|stream|chunk|event)\b.{0,20}\btime(?:d )?out\b/i,
         /\bincomplete chunked read\b/i,
         /\bwithout sending complete message body\b/i,
         /\bpremature (?:close|eof|end)\b/i,
@@ -174,6 +175,7 @@ export const transport: Table = {
     {
       class: 'network',
       says: [
+        /\berror sending request for url\b/i,
         /\bfetch failed\b/i,
         /\bfailed to fetch\b/i,
         /\bload failed$/i,
@@ -247,7 +249,7 @@ export const transport: Table = {
     },
   ],
   hints: [
-    { class: 'network', says: [/\berror sending request\b/i, /\btimed? ?out\b/i, /\btimeout\b/i] },
+    { class: 'network', says: [/\btimed? ?out\b/i, /\btimeout\b/i] },
     { class: 'connection', says: [/\bterminated$/, /^\W{0,3}terminated\b/, /\bEOF$/] },
     { class: 'stream', says: [/\b(?:request|operation|stream) (?:was )?aborted\b/i, /\bjson\.decoder\b/i] },
   ],
