@@ -126,9 +126,12 @@ const maxTools = 4
 const toolsBytes = 300
 
 function sayRecognised(page: Page, { recognised }: Choice, bytes: number): void {
-  const words = recognised.filter(({ counts }) => Object.keys(counts).length > 0).map(describeRecognised)
+  const words = recognised.filter(hasCounts).map(describeRecognised)
   for (const text of [...new Set(words)].slice(0, bytes < roomyBytes ? 1 : maxTools)) if (bytes >= toolsBytes) page.say(text)
 }
+
+/** The name of a tool alone says nothing. */
+const hasCounts = ({ counts }: Recognised): boolean => Object.values(counts).some((count) => count !== undefined)
 
 /** What a tool that is known closed with, what summed up right after the cause, and what did so last. */
 function summariesOf({ surveys, incidents: [cause], recognised }: Choice): PlacedLine[] {
@@ -151,17 +154,23 @@ function placed(surveys: readonly Survey[], line: LogLine): PlacedLine[] {
 /** A clean end leaves little to say: what passed, a few complaints, and the last lines. */
 export function choosePassed(page: Page, choice: Choice): void {
   const { surveys, incidents, recognised } = choice
-  for (const text of recognised.map(describeRecognised).slice(0, maxTools)) page.say(text)
+  for (const text of recognised.filter(hasCounts).map(describeRecognised).slice(0, maxTools)) page.say(text)
   const last = (i: number): void => {
     for (const { stream, tail } of [...surveys].reverse()) {
       const group = tail.filter((entry) => !isFiller(lineHead(entry.last))).at(-1 - i) ?? (i === 0 ? tail.at(-1) : undefined)
       if (group) page.showGroup(stream, group)
     }
   }
+  const close = (from: number, to?: number): void => {
+    for (const line of recognised.flatMap(({ totals }) => totals.slice(from, to).reverse()))
+      for (const { stream } of placed(surveys, line)) page.showUnlessTold(stream, line.ref)
+  }
   last(0)
+  close(-1)
   const warned: Finding[] = surveys.flatMap(({ findings }) => findings.filter(({ severity }) => severity === severities.warning))
   for (const finding of warned.slice(0, 3)) if (page.show(finding.stream, finding.members[0] as LineRef) && finding.count > 1) page.note(finding)
   for (const line of recognised.flatMap((entry) => entry.warnings.slice(0, 3))) for (const { stream } of placed(surveys, line)) page.show(stream, line.ref)
   for (const incident of incidents.slice(0, 2)) for (const line of linesOf(incident).slice(0, 2)) page.show(incident.stream, line)
+  close(-3, -1)
   for (let i = 1; i < 5; i += 1) last(i)
 }

@@ -54,7 +54,7 @@ export function digestRun(run: RunFacts, streams: readonly LogStream[], options:
   if (run.state === 'failed' && streams.every((stream) => stream.bytes === 0)) return headBytes(lines.join('\n'), budget)
   const room = budget - used - 1
   if (room < minBodyBytes) return headBytes(lines.join('\n'), budget)
-  const brief = Math.max(leastBriefBytes, briefBytes - used - maxHintBytes)
+  const brief = Math.max(leastBriefBytes, briefBytes - used - briefHintBytes)
   const body = digestBody(streams, { budget: room, failed, comparison, spare: room > 3 * maxHintBytes ? maxHintBytes : 0, brief })
   lines.push(body.text)
   if (body.more) {
@@ -72,6 +72,8 @@ const leastBriefBytes = 200
 /** Room for "no output", or for one total. */
 const minBodyBytes = 10
 const maxHintBytes = 96
+/** That of a short log. */
+const briefHintBytes = 72
 
 /** What says how a run ended. Only a clean end with exit code 0 reads like a success. */
 export function outcomeWords(run: Pick<RunFacts, 'state' | 'outcome' | 'durationMs' | 'error' | 'limits'>): string {

@@ -1,4 +1,4 @@
-import { plural } from '../core/text.ts'
+import { formatCount, plural } from '../core/text.ts'
 import { carriersIn, withoutCarriers } from './carrier.ts'
 import { linesToRead } from './lines-to-read.ts'
 import type { LineRef, LogStream } from './log.ts'
@@ -52,10 +52,17 @@ function presentIn(texts: Iterable<string>, known: readonly Recogniser[]): Recog
 /** `vitest: 3 failed, 20 passed (23 tests)`. Only what is known is said, and never that nothing failed unless the log states it. */
 export function describeRecognised({ tool, noun, counts }: Recognised): string {
   const { failed, passed, skipped, total, errors, warnings } = counts
+  // Where no total says what is counted, the first count does.
+  let what = total === undefined
+  const counted = (count: number, word: string): string => {
+    const said = what ? `${plural(count, noun)} ${word}` : `${formatCount(count)} ${word}`
+    what = false
+    return said
+  }
   const parts = [
-    failed === undefined ? '' : `${failed} failed`,
-    passed === undefined ? '' : `${passed} passed`,
-    skipped ? `${skipped} skipped` : '',
+    failed === undefined ? '' : counted(failed, 'failed'),
+    passed === undefined ? '' : counted(passed, 'passed'),
+    skipped ? counted(skipped, 'skipped') : '',
     errors === undefined ? '' : plural(errors, 'error'),
     warnings ? plural(warnings, 'warning') : '',
   ].filter((part) => part !== '')
