@@ -1,4 +1,4 @@
-import { type ByteSource, readBytes, sourceOf } from '../core/byte-source.ts'
+import { type ByteSource, type CutSource, readBytes, sourceOf } from '../core/byte-source.ts'
 import { streamNames } from '../core/command.ts'
 import { logTotals, type RunRecord, type StreamTotals } from '../core/run.ts'
 import { splitLines } from '../core/text.ts'
@@ -27,19 +27,27 @@ export function logStreams(folder: RunFolder, record: RunRecord, { masker, unsav
 }
 
 /** A log that is given to be digested. */
-export function streamOf(log: string | Uint8Array | ByteSource, mask: Masker): LogStream {
-  const source = typeof log === 'string' ? sourceOf(Buffer.from(log)) : log instanceof Uint8Array ? sourceOf(log) : log
-  const section: LogSection = { firstLine: 1, source, mask }
+export function streamOf(log: string | Uint8Array | CutSource, mask: Masker): LogStream {
+  const source: CutSource = typeof log === 'string' ? sourceOf(Buffer.from(log)) : log instanceof Uint8Array ? sourceOf(log) : log
+  const { length, gap } = source
+  const head: LogSection = { firstLine: 1, source: gap ? partOf(source, 0, gap.offset) : source, mask }
+  const tail: LogSection | undefined = gap && {
+    get firstLine() {
+      return lineFeedsOf(head) + gap.lines + 1
+    },
+    source: partOf(source, gap.offset, length),
+    mask,
+  }
   return {
     name: 'stdout',
-    sections: source.length === 0 ? [] : [section],
-    bytes: source.length,
+    sections: length === 0 ? [] : [head, ...(tail ? [tail] : [])],
+    bytes: length + (gap?.bytes ?? 0),
     // Not counted where nobody asks.
     get lines() {
-      const unfinished = source.length > 0 && readBytes(source, source.length - 1, source.length)[0] !== 10
-      return lineFeedsOf(section) + (unfinished ? 1 : 0)
+      const isUnfinished = length > 0 && readBytes(source, length - 1, length)[0] !== 10
+      return (tail ?? head).firstLine - 1 + lineFeedsOf(tail ?? head) + (isUnfinished ? 1 : 0)
     },
-    droppedBytes: 0,
+    droppedBytes: gap?.bytes ?? 0,
   }
 }
 

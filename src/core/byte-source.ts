@@ -5,6 +5,12 @@ export interface ByteSource {
   read(target: Uint8Array, from: number): number
 }
 
+/** Bytes of which some may be missing in the middle. */
+export interface CutSource extends ByteSource {
+  /** Before the byte at `offset`: so many bytes, with so many line feeds. */
+  readonly gap?: { readonly offset: number; readonly bytes: number; readonly lines: number } | undefined
+}
+
 /** Bytes that are in memory anyway. */
 export function sourceOf(bytes: Uint8Array): ByteSource {
   return {

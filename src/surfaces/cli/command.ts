@@ -26,6 +26,8 @@ export interface Command {
   readonly takesProgram?: boolean | undefined
   /** Its answer is not for people, so that there is nothing to print as JSON. */
   readonly withoutJson?: boolean | undefined
+  /** It holds nothing that needs an end of its own: a signal ends it at once, also while it reads or computes. */
+  readonly endsAtOnce?: boolean | undefined
   run(invocation: Invocation): Promise<number>
 }
 

@@ -8,6 +8,7 @@ export const digestCommand = commandFor(digest, 'digest', 'Read what they printe
   usage: ['digest [options] [FILE]'],
   positionals: ['file'],
   positionalsAreOwn: true,
+  endsAtOnce: true,
   options: [ownOption('--previous', 'The log of an earlier run of the same that passed: what is new against it counts more.', { value: 'FILE' })],
   async run(invocation) {
     const { file, previous } = invocation.parsed.own

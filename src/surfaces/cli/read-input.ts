@@ -1,8 +1,8 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type ByteSource, readBytes, sourceOf } from '../../core/byte-source.ts'
+import { TextDecoder } from 'node:util'
+import { type CutSource, readBytes, sourceOf } from '../../core/byte-source.ts'
 import { errnoOf, failure } from '../../core/errors.ts'
-import { formatCount } from '../../core/text.ts'
 import type { CliIo } from './io.ts'
 
 /** More than this is not read into memory. */
@@ -20,16 +20,15 @@ export async function readInput(io: CliIo, field: string, source: string): Promi
   return Buffer.concat(chunks, bytes)
 }
 
-/** A log of any length: a file where it lies; of what comes through a pipe past 256 MiB its head and its tail, with a line in between that says what is missing. */
+/** A log of any length: a file where it lies; of what comes through a pipe past 256 MiB its head and its tail, and how much is missing between them. */
 export async function openLog(io: CliIo, source: string, maxBytes = maxInputBytes): Promise<OpenLog> {
   const file = source === '-' ? undefined : openFile(resolve(io.cwd, source))
-  if (file && !isUtf16(readBytes(file, 0, 2))) return file
+  if (file && utf16Of(readBytes(file, 0, 2)) === undefined) return file
   file?.close()
-  const bytes = await readEnds(io, source, maxBytes)
-  return { ...sourceOf(isUtf16(bytes) ? Buffer.from(decode(bytes)) : bytes), close() {} }
+  return readEnds(asUtf8(chunksOf(io, source)), maxBytes)
 }
 
-export interface OpenLog extends ByteSource {
+export interface OpenLog extends CutSource {
   close(): void
 }
 
@@ -61,31 +60,58 @@ function readFully(descriptor: number, target: Uint8Array, from: number): number
   return done
 }
 
-async function readEnds(io: CliIo, source: string, maxBytes: number): Promise<Uint8Array> {
+async function readEnds(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<OpenLog> {
   const half = Math.floor(maxBytes / 2)
   const head: Uint8Array[] = []
   const tail: Uint8Array[] = []
-  let [headBytes, tailBytes, droppedBytes] = [0, 0, 0]
-  for await (const chunk of chunksOf(io, source)) {
-    const toHead = chunk.subarray(0, Math.max(0, half - headBytes))
-    head.push(toHead)
-    headBytes += toHead.length
+  const gap = { offset: 0, bytes: 0, lines: 0 }
+  let tailBytes = 0
+  for await (const chunk of chunks) {
+    const toHead = chunk.subarray(0, half - gap.offset)
+    // Also an empty part of a chunk would hold all of it in memory.
+    if (toHead.length > 0) head.push(toHead)
+    gap.offset += toHead.length
     const rest = chunk.subarray(toHead.length)
-    tail.push(rest)
+    if (rest.length > 0) tail.push(rest)
     tailBytes += rest.length
     while (tailBytes - (tail[0]?.length ?? 0) >= half) {
-      const first = tail.shift()?.length ?? 0
-      tailBytes -= first
-      droppedBytes += first
+      const dropped = tail.shift()
+      if (!dropped) break
+      tailBytes -= dropped.length
+      gap.bytes += dropped.length
+      gap.lines += feedsIn(dropped)
     }
   }
-  const note = droppedBytes === 0 ? [] : [Buffer.from(`\n[${formatCount(droppedBytes)} bytes left out]\n`)]
-  return Buffer.concat([...head, ...note, ...tail])
+  return { ...sourceOf(Buffer.concat([...head, ...tail])), gap: gap.bytes === 0 ? undefined : gap, close() {} }
 }
 
-// UTF-16 announces itself by its first two bytes; everything else is UTF-8.
-const isUtf16 = (bytes: Uint8Array): boolean => (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
-const decode = (bytes: Uint8Array): string => new TextDecoder(bytes[0] === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes)
+function feedsIn(bytes: Uint8Array): number {
+  let count = 0
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) count += 1
+  return count
+}
+
+/** UTF-16 announces itself by its first two bytes; everything else is UTF-8. */
+async function* asUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let first: Uint8Array | undefined = new Uint8Array()
+  let decoder: TextDecoder | undefined
+  for await (const chunk of chunks) {
+    const bytes: Uint8Array = first ? Buffer.concat([first, chunk]) : chunk
+    if (first && bytes.length < 2) {
+      first = bytes
+      continue
+    }
+    if (first) decoder = utf16Of(bytes)
+    first = undefined
+    yield decoder ? Buffer.from(decoder.decode(bytes, { stream: true })) : bytes
+  }
+  yield decoder ? Buffer.from(decoder.decode()) : (first ?? new Uint8Array())
+}
+
+function utf16Of([first, second]: Uint8Array): TextDecoder | undefined {
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le')
+  return first === 0xfe && second === 0xff ? new TextDecoder('utf-16be') : undefined
+}
 
 /** The same as it comes, of any length; a missing file is told when it is read. */
 export async function* chunksOf(io: CliIo, source: string): AsyncGenerator<Uint8Array> {

@@ -1,11 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { fakeRun, play } from '../../../test/support/fake-cli.ts'
 import type { App, OutputInput, OutputResult, RunSummary, SearchResult } from '../../app/api.ts'
+import { streamOf } from '../../app/log-streams.ts'
 import { type ByteSource, readBytes } from '../../core/byte-source.ts'
 import { failure } from '../../core/errors.ts'
+import { digestLog } from '../../digest/digest.ts'
+import { createMasker } from '../../engine/redact.ts'
 import { operations } from '../../operations/index.ts'
 import { commandWords, loadCommands } from './commands.ts'
 import { commandHelp, generalHelp } from './help.ts'
@@ -455,6 +460,59 @@ describe('small parts', () => {
       for (const letter of 'abcdefghij') yield Buffer.from(letter.repeat(10))
     })()
     const log = await openLog({ stdin } as never, '-', 40)
-    expect(readBytes(log, 0, 100).toString()).toBe(`${'a'.repeat(10)}${'b'.repeat(10)}\n[60 bytes left out]\n${'i'.repeat(10)}${'j'.repeat(10)}`)
+    expect(readBytes(log, 0, 100).toString()).toBe('a'.repeat(10) + 'b'.repeat(10) + 'i'.repeat(10) + 'j'.repeat(10))
+    expect(log.gap).toEqual({ offset: 20, bytes: 60, lines: 0 })
+  })
+
+  it('gives the lines behind what is missing of a log their own numbers', async () => {
+    const stdin = (async function* () {
+      for (let i = 1; i <= 1000; i += 1) yield Buffer.from(`line ${i}\n`)
+    })()
+    const stream = streamOf(await openLog({ stdin } as never, '-', 400), createMasker({ secrets: [] }))
+    const digest = digestLog([stream], { budget: 300, failed: true })
+    expect(digest).toMatch(/^stdout 8,893 bytes, 1,000 lines, of which 8,4\d\d bytes in the middle were not kept:$/m)
+    const numbered = [...digest.matchAll(/^(\d+) \| line (\d+)$/gm)]
+    expect(numbered.length).toBeGreaterThan(1)
+    for (const [, number, printed] of numbered) expect(number).toBe(printed)
+  })
+
+  it('holds no more of a long log than its ends', async () => {
+    const buffers: WeakRef<ArrayBuffer>[] = []
+    const stdin = (async function* () {
+      for (let i = 0; i < 50; i += 1) {
+        const chunk = new Uint8Array(1 << 20)
+        buffers.push(new WeakRef(chunk.buffer))
+        yield chunk
+      }
+    })()
+    const log = await openLog({ stdin } as never, '-', 4 << 20)
+    expect(log.length).toBe(4 << 20)
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    await new Promise((resolve) => setImmediate(resolve))
+    collect()
+    expect(buffers.slice(4, -4).filter((buffer) => buffer.deref()).length).toBe(0)
+  })
+
+  it('reads UTF-16 from a pipe, however it is cut', async () => {
+    const bytes = Buffer.from('\ufeffhéllo 😀\n', 'utf16le')
+    const stdin = (async function* () {
+      for (const byte of bytes) yield Uint8Array.of(byte)
+    })()
+    const log = await openLog({ stdin } as never, '-')
+    expect(readBytes(log, 0, 100).toString()).toBe('héllo 😀\n')
+  })
+
+  it('lets a signal end a digest at once, as it ends any program that holds nothing', async () => {
+    let send: (name: 'SIGTERM') => void = () => undefined
+    const digest = async () => {
+      send('SIGTERM')
+      return { digest: 'made' }
+    }
+    const onReady = (signal: typeof send): void => {
+      send = signal
+    }
+    // Whoever still listened would end with 143 here; without a listener the system ends a real process.
+    expect(await play(['digest'], { stdin: 'x\n', app: { digest }, onReady })).toMatchObject({ code: 0, stdout: 'made\n' })
   })
 })

@@ -36,7 +36,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
       leaving.add(listener)
       return () => leaving.delete(listener)
     }
-    code = await dispatch(argv, { io, stdout, stderr, signal: canceler.signal, stoppedBy: () => stoppedBy, onLeave })
+    code = await dispatch(argv, { io, stdout, stderr, signal: canceler.signal, stoppedBy: () => stoppedBy, onLeave }, unsubscribe)
   } catch (thrown) {
     const error = toHoldfastError(thrown)
     printError(stdout, stderr, error, wantsJson(argv))
@@ -56,7 +56,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
 
 type Surroundings = Omit<Invocation, 'parsed' | 'app' | 'onResult'>
 
-async function dispatch(argv: readonly string[], around: Surroundings): Promise<number> {
+async function dispatch(argv: readonly string[], around: Surroundings, letSignalsEnd: () => void): Promise<number> {
   const { io, stdout } = around
   // Options that every command takes may also stand before its name.
   const leading = argv.findIndex((arg) => arg !== '--json')
@@ -73,6 +73,7 @@ async function dispatch(argv: readonly string[], around: Surroundings): Promise<
   const { command, args } = found
   const parsed = parseArguments(command, argv.length > words.length ? ['--json', ...args] : args)
   if (parsed.help) return say(stdout, (await import('./help.ts')).commandHelp(command))
+  if (command.endsAtOnce) letSignalsEnd()
   return withApp(around, startingFolder(io, parsed.input.cwd), async (app) => {
     const counted = countingOutlet(stdout)
     let about: { operation: string; run: string | null } | undefined
