@@ -1,5 +1,6 @@
 import { readBytes } from '../core/byte-source.ts'
 import { cleanLine } from '../core/text.ts'
+import { levelInFields } from './levels.ts'
 import type { LineRef, LogSection } from './log.ts'
 import { lineHead, lineToJudge } from './log.ts'
 import { unwrap } from './wrapper.ts'
@@ -82,7 +83,6 @@ function sampleOf({ source }: LogSection): string[] {
 const most = 0.93
 
 const envelopeKeys = ['log', 'message', 'msg', 'MESSAGE', 'textPayload', 'line', 'text']
-const levelKeys = /"(?:@?level|@l|lvl|severity|levelname|log\.level|PRIORITY)"\s?:\s?"?(\w+)/
 
 /** JSON objects with what a line said under one key, and no levels that differ. */
 function envelopeOf(lines: readonly string[]): Carrier | undefined {
@@ -91,19 +91,16 @@ function envelopeOf(lines: readonly string[]): Carrier | undefined {
   for (const key of envelopeKeys) {
     const field = new RegExp(`"${key}"\\s?:\\s?"((?:[^"\\\\]|\\\\.){0,4096})`)
     if (objects.filter((line) => field.test(line)).length < lines.length * most) continue
-    const levels = objects.map((line) => levelKeys.exec(line)?.[1] ?? '')
-    const level = mostCommon(levels)
-    if (!isIdle(level) || levels.filter((word) => word === level).length < objects.length * most) return undefined
+    const isIdle = (line: string): boolean => (levelInFields(line) ?? 'info') === 'info'
+    if (objects.filter(isIdle).length < objects.length * most) return undefined
     return (line) => {
       const found = line.startsWith('{') ? field.exec(line) : null
-      if (!found || (levelKeys.exec(line)?.[1] ?? '') !== level) return undefined
+      if (!found || !isIdle(line)) return undefined
       return cleanLine(unescaped(found[1] as string))
     }
   }
   return undefined
 }
-
-const isIdle = (level: string): boolean => level === '' || /^(?:info|information|notice|debug|trace|[1-3]0|6)$/i.test(level)
 
 function unescaped(text: string): string {
   try {

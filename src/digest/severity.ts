@@ -1,3 +1,5 @@
+import type { Mark } from './levels.ts'
+import { codes, levelInFields, markOf } from './levels.ts'
 import { troubleWordStarts, troubleWords } from './trouble-words.ts'
 import { unwrap } from './wrapper.ts'
 
@@ -29,7 +31,7 @@ const stamp = /^(?:\s*(?:\[\d[^\]]{0,40}\]|\d\d:\d\d(?=\s)|#\d{0,4}(?=\s)|[│|�
 const unstamp = (line: string): string => unwrap(line).replace(stamp, '')
 
 const level =
-  /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"(?:level|severity|levelname)":\s?")?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|error|err|warn(?:ing)?|info|debug)(?=[\])>|"/]|\s*:|\s-|\s)/
+  /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"(?:level|severity|levelname)":\s?")?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|EMERG|ALERT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|emerg|alert|crit|error|err|warn(?:ing)?|info|debug)(?=[\])>|"/]|\s*:|\s-|\s)/
 
 const benign: readonly RegExp[] = [
   /\b(?:errors?|err|exception|failures?)["']?\s?[:=]\s?(?:none|null|nil|false|undefined|""|''|-)(?![\w.])/gi,
@@ -55,7 +57,11 @@ const spoken = /^["'`([]{0,2}(?:error|fatal|fail\w*|\w*exception|warn\w*)[:!]/i
 const isName = (token: string): boolean =>
   word.test(token) && !spoken.test(token) && (fileName.test(token) || hyphened.test(token) || (/[\\/]/.test(token) && !/[:([]\d/.test(token)))
 
-const passing = /^\s*(?:✓|✔|√|ok \d|ok\s|PASS(?:ED)?\b|--- PASS|\[ {7}OK \]|\[\s*PASSED)|(?:\.\.\. ?ok|\bPASSED|\.\. OK)\s*$/
+const passing =
+  /^\s*(?:✓|✔|√|ok \d|ok\s|PASS(?:ED)?\b|--- PASS|\[ {7}OK \]|\[\s*PASSED)|(?:\.\.\. ?ok|\bPASSED|\.\. OK)\s*$|^\s*Test (?:Case|Suite) .{1,300} (?:started|passed)\b/
+// Names of tests and steps, by which a runner only says where it is.
+const naming =
+  /^\s*(?:Feature|Scenario(?: Outline)?|Background|Rule|Examples?): |^\s*(?:Given|When|Then|And|But) (?!.*(?:\bfailed\b|✗|✘|✖|# FAIL))|^(?:\d\d:\d\d )?\+\d{1,6}(?: ~\d{1,6})?(?: -\d{1,6})?: (?!.*\[E\]$)/
 // Source text of scripts that runners print before they run it.
 const scriptSource =
   /^\+{1,4} \S|^\s*(?:\$ |\S{1,200}\.\w{1,6}:\d{1,7}:\s{0,40})?(?:\*\s|\}\s|echo|printf|if|elif|fi|then|grep|egrep|trap|export|set [-+]|test -|\[\[? |case |function |return |exit \d|local |for |while |def |raise |throw |catch|try\b|\/\/|#!|assert |alias )(?:\s|\b|$)/
@@ -92,11 +98,13 @@ const failures: readonly RegExp[] = [
   /^(?:\.{0,2}\/)?[\w@./\\-]{1,200}\.\w{1,6}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?!warning|note|info|hint).{0,200}\b(?:undefined|undeclared|unresolved|cannot|invalid|unexpected|expected|not (?:used|found|declared|defined)|unused|missing|unknown|mismatch|fail(?:ed|ure)|denied|conflict)/i,
   /^(?:Failed|Unable|Could not|Couldn't|Cannot|Can't) (?:to )?\w|^Error (?:response|in|during|while|when|from|at|running|loading|parsing|executing|creating)\b|^error (?:during|running|loading|parsing|building)\b|^failed to (?:solve|build|compile|load|start|create)\b|^E: \S|^Aborted\b|^\*\* \(|^❌|\[FAIL\]|^\s*Failed \S{1,200} \[|^Module (?:not found|build failed)/,
   /\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainerConfigError|CreateContainerError)\b| at \S{1,200} line \d{1,7}\.$|\(\w{1,60}(?:Error|Exception)\)$|cannot find -l/,
-  /^\s*--- FAIL|^FAIL(?:ED)?\b|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^not ok\b|\bFAILED\s*$|\bFAILED\b.{0,20}$|<<< (?:FAILURE|ERROR)!|^\[ {2}FAILED {2}\]|^E {3,11}\S|^failures?:$|^\s*\d{1,4}\) \S/,
+  /^\s*--- FAIL|^FAIL(?:ED)?\b|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^not ok\b|\bFAILED\s*$|\bFAILED\b.{0,20}$|<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\[ {2}FAILED {2}\]|^E {3,11}\S|^failures?:$|^\s*\d{1,4}\) \S/,
   /^Traceback \(most recent call last\)|\bassert(?:ion)?(?:Error)? ?`?[\w=! ]{0,30}`? ?fail(?:ed|ure)|\bAssertionError\b/i,
   /^(?:[\w./+-]{1,80}: ){0,3}(?:(?:[\w.-]{1,30} )?error|fatal|failure|err!)(?::|!|\s*$| in | while | occurred| at )/i,
 ]
 
+// Where two texts that should be the same are not.
+const difference = /^@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@|\bdiffers?\b(?! in )|^(?:Would |would )?reformat(?:ted)? \S|\bwould (?:be )?reformat/
 const trouble =
   /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like|unbound|unrecognized|unknown|illegal|unsupported|violat\w+|corrupt\w*|(?<!\+)incompatible|unreachable|crash\w*|exceeded|too many|not (?:permitted|allowed|supported|used)|no matching|forbidden|unauthorized|evicted|back-?off|diverged|overflow|deadlock|must be|broken|killed|panic\w*|assert\w*|giving up|gave up|exhausted)\b/i
 const warning = /^W: \S|\bwarn(?:ing)?s?\b|\bdeprecated?\b/i
@@ -105,7 +113,7 @@ const place = /(?:[\w)\]]:\[?\d{1,7}(?:[,:]\d{1,7})?\]?|\(\d{1,7},\d{1,7}\))[:\s
 
 // The word of a build or test tool on its own work, which no log of the program under test looks like.
 const verdict =
-  /<<< (?:FAILURE|ERROR)!|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|^E {3,11}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
+  /<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|^E {3,11}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
 
 // What no program can go on after, unlike an exception that a log may mention in passing.
 const conclusive =
@@ -134,10 +142,11 @@ export function judge(line: string): Judgement {
   const unstamped = unstamp(text)
   const found = level.exec(unstamped.slice(0, 90)) ?? (unstamped.length < text.length ? spokenLevel.exec(unstamped) : null)
   const code = coded.exec(unstamped)
-  const mark = code ? (codes[(code[1] ?? code[2]) as string] ?? 'none') : found && isMark(unstamped, found) ? markOf(found[1] as string) : 'none'
-  const plain = code?.[1]
+  const field = unstamped.startsWith('{') ? levelInFields(unstamped) : undefined
+  const mark = code ? (codes[code[1] as string] ?? 'none') : (field ?? (found && isMark(unstamped, found) ? markOf(found[1] as string) : 'none'))
+  const plain = code
     ? unstamped.slice(code[0].length)
-    : mark === 'none' || code
+    : mark === 'none' || field
       ? unstamped.trimStart()
       : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
   const message = saidIn(unstamped) ?? plain
@@ -145,30 +154,18 @@ export function judge(line: string): Judgement {
   const severity = severityOf(unstamped, message, mark)
   const weight =
     severity * 10 +
-    (mark === 'error' ? 6 : 0) +
+    (mark === 'fatal' ? 10 : mark === 'error' ? 6 : 0) +
     (severity >= severities.failure && verdict.test(message) ? 12 : 0) +
     (severity === severities.cause && conclusive.test(message) ? 8 : 0)
   return { severity, weight, message }
 }
 
 // A level in lower case without a colon is one where the time stands before it.
-// The level as a letter or a number, which counts where it stands.
-const coded = /^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s{1,12}\d{1,9} [\w./-]{1,80}:\d{1,7}\] |^\{.{0,200}"level":\s?([1-6]0)\b/
-const codes: Readonly<Record<string, Mark>> = {
-  I: 'info',
-  W: 'warning',
-  E: 'error',
-  F: 'error',
-  10: 'info',
-  20: 'info',
-  30: 'info',
-  40: 'warning',
-  50: 'error',
-  60: 'error',
-}
+// The level as a letter, which counts where it stands.
+const coded = /^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s{1,12}\d{1,9} [\w./-]{1,80}:\d{1,7}\] /
 const spokenLevel = /^(error|err|fatal|panic|critical|warn(?:ing)?|info|debug)(?=\s)/
 
-const jsonField = /"(?:msg|message|err|error|reason|exception)"\s?:\s?"((?:[^"\\]|\\.){1,300})/g
+const jsonField = /"(?:msg|message|short_message|@mt?|event|err|error|reason|exception)"\s?:\s?"((?:[^"\\]|\\.){1,300})/g
 const plainField = /(?:^|\s)(?:msg|message|err|error|reason)=(?:"((?:[^"\\]|\\.){1,300})|([^\s"]{1,300}))/g
 
 /** What a line of fields says: two lines that differ in their other fields only are of one shape. */
@@ -178,10 +175,6 @@ function saidIn(text: string): string | undefined {
   const said = [...text.matchAll(json ? jsonField : plainField)].map((found) => found[1] ?? found[2])
   return said.length > 0 ? said.join(': ') : undefined
 }
-
-type Mark = 'error' | 'warning' | 'info' | 'none'
-
-const markOf = (word: string): Mark => (/^(?:warn|WARN)/.test(word) ? 'warning' : /^(?:info|notice|debug|trace|verbose)/i.test(word) ? 'info' : 'error')
 
 // A level stands alone before the message: in brackets, in capitals, as a field, or followed by a colon at the beginning.
 function isMark(text: string, found: RegExpExecArray): boolean {
@@ -199,7 +192,7 @@ const longChars = 180
 const summedChars = 120
 
 function severityOf(unstamped: string, message: string, mark: Mark): Severity {
-  if (passing.test(unstamped) || scriptSource.test(unstamped)) return severities.none
+  if (passing.test(unstamped) || naming.test(unstamped) || scriptSource.test(unstamped)) return severities.none
   let rest = message.replace(/\S+/g, (token) => (isName(token) ? ' ' : token))
   for (const pattern of benign) rest = rest.replace(pattern, ' ')
   const start = rest.length > longChars ? rest.slice(0, summedChars) : rest
@@ -208,10 +201,10 @@ function severityOf(unstamped: string, message: string, mark: Mark): Severity {
   if (mark === 'info') return verdict.test(message) || marked.test(message) ? severities.failure : severities.none
   if (mark === 'warning') return conclusive.test(rest) ? severities.cause : severities.warning
   if (causes.some((pattern) => pattern.test(rest))) return severities.cause
-  if (mark === 'error') return place.test(`${message} `) ? severities.cause : severities.failure
+  if (mark === 'error' || mark === 'fatal') return place.test(`${message} `) ? severities.cause : severities.failure
   if (failures.some((pattern) => pattern.test(rest))) return severities.failure
   if (warning.test(rest)) return severities.warning
-  return trouble.test(rest) ? severities.trouble : severities.none
+  return trouble.test(rest) || difference.test(rest) ? severities.trouble : severities.none
 }
 
 const continuation =
@@ -243,7 +236,7 @@ export const isTitle = (line: string): boolean => title.test(line)
 
 const title = /^(?:=== (?:RUN|CONT|NAME) |TASK \[|> Task |Step \d{1,4}\/|#\d{1,4} \[)/
 
-const heading = /^\s*(?:=== |=> |# \S|TASK \[|> \[|>>> |Running |\[ RUN|RUN |Step \d|\$ |\+ |In file included|In function|\S{1,120}: In )|:\s*$|\*{4,}\s*$/
+const heading = /^\s*(?:=== |=> |# \S|TASK \[|> \[|>>> |Running |\[ RUN|RUN |Step \d|\$ |\+ |In file included|In function|\S{1,120}: In )|:\s*$|\*{4}\s*$/
 
 const indentOf = (line: string): number => line.length - line.trimStart().length
 

@@ -104,8 +104,19 @@ export const troubleWords: readonly string[] = [
   'sigbus',
   'sigill',
   'sigkill',
+  '[e]',
+  'emerg',
+  'alert',
+  'crit]',
+  '@@ -',
+  'differ',
+  'reformat',
   '"level":50',
   '"level":60',
+  '"level": 50',
+  '"level": 60',
+  '"s":"e"',
+  '"s":"f"',
 ]
 
 /** The same, but they count only where no letter, digit or underscore stands before them. */

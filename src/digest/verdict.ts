@@ -4,14 +4,14 @@ import { unwrap } from './wrapper.ts'
 export type Verdict = 'passed' | 'failed' | 'begun'
 
 const passed: readonly RegExp[] = [
-  /^\s*(?:[✓✔√]|ok \d|ok\s+\S+\s|PASS(?:ED)?\b|--- (?:PASS|SKIP)|\[ {7}OK \]|\[ {2}PASSED {2}\])|(?:\.\.\. ?ok|\bPASSED|\.\. OK)\s*$/,
+  /^\s*(?:[✓✔√]|ok \d|ok\s+\S+\s|PASS(?:ED)?\b|--- (?:PASS|SKIP)|\[ {7}OK \]|\[ {2}PASSED {2}\])|(?:\.\.\. ?ok|\bPASSED|\.\. OK)\s*$|^\s*Test (?:Case|Suite) .{1,300} passed\b|^(?:\d\d:\d\d )?\+\d{1,6}: (?!.*\[E\]$)/,
   /\bTests run: \d+, Failures: 0, Errors: 0\b|\bBUILD SUCCESS|\b(?:all|\d+) (?:tests? )?passed\b(?!.*[1-9]\d* failed)/i,
 ]
 const failed: readonly RegExp[] = [
-  /<<< (?:FAILURE|ERROR)!|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|\bBUILD FAIL|Process completed with exit code [1-9]/,
+  /<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|\bBUILD FAIL|Process completed with exit code [1-9]/,
   /\bTests run: \d+, (?:Failures: [1-9]|Failures: 0, Errors: [1-9])|^\S*make(?:\[\d+\])?: \*\*\*|^Finished: FAILURE/,
 ]
-const begun = /^(?:Running |=== RUN|\[ RUN {6}\]|RUNS? |##\[group\])/
+const begun = /^(?:Running |Test Case .{1,300} started|=== RUN|\[ RUN {6}\]|RUNS? |##\[group\])/
 
 export function verdictOf(line: string): Verdict | undefined {
   const text = unwrap(line).replace(level, '').slice(0, 400)

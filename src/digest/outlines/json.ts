@@ -1,7 +1,8 @@
 import { formatCount, oneLine, plural } from '../../core/text.ts'
+import { levelInFields } from '../levels.ts'
 import type { LineRef } from '../log.ts'
 import { edges, type Found, refsOf, type Source } from './source.ts'
-import { fieldsOf, valuesOf } from './values.ts'
+import { fieldsOf, type MaskValue, valuesOf } from './values.ts'
 
 /** A JSON document: how many entries, which keys with what values, and its first and last entries. */
 export function json(source: Source): Found | undefined {
@@ -10,15 +11,19 @@ export function json(source: Source): Found | undefined {
   const text = source.whole()
   const value = text === undefined ? undefined : parse(text)
   if (typeof value !== 'object' || value === null) return text === undefined ? unfinished(source) : undefined
-  return { kind: 'JSON', facts: Array.isArray(value) ? factsOfList('', value) : factsOfObject(value as Record<string, unknown>), rows: entries(source) }
+  return {
+    kind: 'JSON',
+    facts: Array.isArray(value) ? factsOfList('', value, source.mask) : factsOfObject(value as Record<string, unknown>, source.mask),
+    rows: entries(source),
+  }
 }
 
 /** One JSON value a line. Logs of that form are left to those who read logs. */
 export function ndjson(source: Source): Found | undefined {
   const probe = source.probe.map(({ text }) => parse(text))
   if (probe.length < 3 || probe.some((value) => typeof value !== 'object' || value === null)) return undefined
-  if (probe.some((value) => isLogEntry(value as object))) return undefined
-  const fields = fieldsOf()
+  if (probe.some((value) => isLogEntry(value as object)) || source.probe.every(({ text }) => levelInFields(text) !== undefined)) return undefined
+  const fields = fieldsOf(source.mask)
   let others = 0
   let count = 0
   for (const { text } of source.lines()) {
@@ -50,10 +55,10 @@ function parse(text: string): unknown {
 const maxItems = 5_000
 const maxKeys = 60
 
-function factsOfList(name: string, list: readonly unknown[]): string[] {
+function factsOfList(name: string, list: readonly unknown[], mask: MaskValue): string[] {
   const called = name === '' ? 'a list' : `${name}: a list`
-  const fields = fieldsOf()
-  const values = valuesOf(1)
+  const fields = fieldsOf(mask)
+  const values = valuesOf(mask, 1)
   for (const item of list.slice(0, maxItems)) {
     if (isObject(item)) fields.add(item)
     else values.add(item)
@@ -66,15 +71,15 @@ function factsOfList(name: string, list: readonly unknown[]): string[] {
   ]
 }
 
-function factsOfObject(object: Readonly<Record<string, unknown>>): string[] {
+function factsOfObject(object: Readonly<Record<string, unknown>>, mask: MaskValue): string[] {
   const keys = Object.keys(object)
   const lists = keys.filter((key) => Array.isArray(object[key]) && (object[key] as unknown[]).length > 1)
   const facts = [`an object of ${plural(keys.length, 'key')}`]
-  for (const key of keys.slice(0, maxKeys)) facts.push(...describeEntry(oneLine(key), object[key]))
+  for (const key of keys.slice(0, maxKeys)) facts.push(...describeEntry(nameOf(key, mask), object[key], mask))
   if (keys.length > maxKeys) facts.push(`and ${plural(keys.length - maxKeys, 'more key')}`)
   // The longest list is what such a document is about.
   const longest = lists.sort((a, b) => (object[b] as unknown[]).length - (object[a] as unknown[]).length)[0]
-  if (longest !== undefined) facts.push(...factsOfList(oneLine(longest), object[longest] as unknown[]))
+  if (longest !== undefined) facts.push(...factsOfList(nameOf(longest, mask), object[longest] as unknown[], mask))
   return facts
 }
 
@@ -82,23 +87,28 @@ const maxNames = 8
 /** From so many values on, an object of objects is a table by name rather than a record. */
 const minAlike = 5
 
-function describeEntry(name: string, value: unknown): string[] {
-  if (!isObject(value)) return [`${name}: ${describeOne(value)}`]
+function describeEntry(name: string, value: unknown, mask: MaskValue): string[] {
+  if (!isObject(value)) return [`${name}: ${describeOne(value, mask)}`]
   const keys = Object.keys(value)
-  const names = keys.slice(0, maxNames).map(oneLine).join(', ')
+  const names = keys
+    .slice(0, maxNames)
+    .map((key) => nameOf(key, mask))
+    .join(', ')
   const fact = `${name}: ${keys.length > maxNames ? `${plural(keys.length, 'key')}, ${names}, …` : `{${names}}`}`
   const entries = Object.values(value).slice(0, maxItems)
   if (entries.length < minAlike || !entries.every(isObject)) return [fact]
-  const fields = fieldsOf()
+  const fields = fieldsOf(mask)
   for (const entry of entries) fields.add(entry)
   return [fact, `each of ${name}: {${fields.names().join(', ')}}`]
 }
 
-function describeOne(value: unknown): string {
-  const values = valuesOf(1)
+function describeOne(value: unknown, mask: MaskValue): string {
+  const values = valuesOf(mask, 1)
   values.add(value)
   return values.describe()
 }
+
+const nameOf = (key: string, mask: MaskValue): string => oneLine(mask(key))
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -113,13 +123,16 @@ function unfinished(source: Source): Found | undefined {
   }
 }
 
-/** Where a document is laid out over lines, the first lines of its first and last entries. */
+/** Where a document is laid out over lines, the first lines of it and of its last entry. */
 function entries(source: Source): LineRef[] {
   if (source.stream.lines < 3) return refsOf(source.probe.slice(0, 1))
-  const [, second] = source.probe
-  const indent = /^\s*/.exec(second?.text ?? '')?.[0].length ?? 0
-  const tail = source.last(40)
-  const lastStart = tail.findLastIndex(({ text }) => /^\s*[[{]\s*$/.test(text) && (/^\s*/.exec(text)?.[0].length ?? 0) === indent)
+  // Its entries are those of the outermost list of objects, which may be the value of a key.
+  const indent = indentOf(source.probe.slice(1).find(({ text }) => isOpening(text))?.text ?? '')
+  const tail = source.last(200)
+  const lastStart = tail.findLastIndex(({ text }) => isOpening(text) && indentOf(text) === indent)
   const last = lastStart >= 0 ? tail.slice(lastStart, lastStart + 6) : tail.slice(-3)
   return [...refsOf(source.probe.slice(0, 8)), ...refsOf(last)]
 }
+
+const isOpening = (text: string): boolean => /^\s*[[{]\s*$/.test(text)
+const indentOf = (text: string): number => text.length - text.trimStart().length
