@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { failure, messageOf, toHoldfastError } from '../core/errors.ts'
 import { type ProcessIdentity, type RunRecord, verdictOf } from '../core/run.ts'
 import { type Shown, type Stats, statsOf } from '../core/stats.ts'
-import type { KnownWord, Note, PreviousRuns, RunFilter } from '../core/store.ts'
+import type { KnownWord, Note, PreviousRuns, RunFilter, Store } from '../core/store.ts'
 import { checkRoom, makeSpare } from './home.ts'
 import { everyNote } from './journal.ts'
 import { writeNote } from './note-files.ts'
@@ -44,7 +44,7 @@ export interface Records {
   list(filter: RunFilter): Promise<readonly RunRecord[]>
   /** The last runs of the same command before this one, as far as the index knows them; nothing is waited for, and nothing is wrong without. */
   previous(record: RunRecord): Promise<PreviousRuns>
-  candidates(tokens: readonly string[], filter: RunFilter): Promise<readonly RunRecord[]>
+  candidates: Store['candidates']
   words(prefix: string, limit: number): Promise<readonly KnownWord[]>
   index(id: string, tokens: string, whole: boolean): Promise<void>
   listUnindexed(limit: number): Promise<readonly string[]>
@@ -230,7 +230,7 @@ export function openRecords(options: RecordsOptions): Records {
     },
     previous,
     list: (filter) => index.read((store) => store.list(filter)),
-    candidates: (tokens, filter) => index.read((store) => store.candidates(tokens, filter)),
+    candidates: (...given) => index.read((store) => store.candidates(...given)),
     words: (prefix, limit) => index.read((store) => store.words(prefix, limit)),
     index: (id, tokens, whole) => index.write((store) => store.index(id, tokens, whole)),
     listUnindexed: (limit) => index.read((store) => store.listUnindexed(limit)),

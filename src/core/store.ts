@@ -74,9 +74,10 @@ export interface Store {
   listUnindexed(limit: number): Promise<readonly string[]>
   /**
    * Runs that may hold all of the tokens, newest first: those whose index has them, and those whose index is not whole.
-   * An entry of `tokens` is a whole token, or the beginning of one where it ends with `*`. Empty: every run.
+   * An entry of `tokens` is a whole token, or the beginning of one where it ends with `*`. Empty: every run. `known`: only those of which
+   * the index has all tokens, and those that go on, since it has nothing of them yet. `rest`: only the others.
    */
-  candidates(tokens: readonly string[], filter: RunFilter): Promise<readonly RunRecord[]>
+  candidates(tokens: readonly string[], filter: RunFilter, part?: 'known' | 'rest'): Promise<readonly RunRecord[]>
   /** Words of the index that begin with `prefix`, at most `limit`, in the order of their code points. */
   words(prefix: string, limit: number): Promise<readonly KnownWord[]>
 

@@ -308,6 +308,31 @@ export const storeRequirements: readonly Requirement[] = [
     expect(ids(await store.candidates(['alpha'], filter()))).toEqual(['going', 'never', 'part'])
     expect(ids(await store.candidates(['beta'], filter()))).toEqual(['going', 'never', 'whole', 'part'])
   }),
+  requirement('index.known', 'candidates are those of which the index has the tokens or that go on, and the rest', async (store) => {
+    await add(
+      store,
+      endedRecord('part', 0),
+      endedRecord('whole', 0),
+      endedRecord('other', 0),
+      endedRecord('never', 0),
+      endedRecord('not', 0),
+      runRecord('going'),
+    )
+    await store.index('part', 'alpha', false)
+    await store.index('whole', 'alpha', true)
+    await store.index('other', 'beta', false)
+    await store.index('not', 'beta', true)
+    const known = async (tokens: string[], more = {}): Promise<string[]> => ids(await store.candidates(tokens, filter(more), 'known'))
+    const rest = async (tokens: string[], more = {}): Promise<string[]> => ids(await store.candidates(tokens, filter(more), 'rest'))
+    expect(await known(['alpha'])).toEqual(['going', 'whole', 'part'])
+    expect(await rest(['alpha'])).toEqual(['never', 'other'])
+    expect(await known(['alpha'], { running: false, limit: 1 })).toEqual(['whole'])
+    expect(await rest(['alpha'], { limit: 1 })).toEqual(['never'])
+    expect(await known(['al*', 'gamma'], { running: false })).toEqual([])
+    expect(await rest(['al*', 'gamma'])).toEqual(['never', 'other', 'part'])
+    expect(await known([])).toEqual(['going', 'not', 'never', 'other', 'whole', 'part'])
+    expect(await rest([])).toEqual([])
+  }),
   requirement('index.replace', 'indexing a run again replaces its tokens', async (store) => {
     await add(store, endedRecord('a', 0))
     await store.index('a', 'alpha', false)

@@ -86,7 +86,13 @@ export function memoryStore(): Store {
           .slice(0, limit)
           .map(({ record }) => record.id),
       ),
-    candidates: (tokens, filter) => use(() => passing(filter, ({ index }) => !index?.whole || tokens.every((token) => holds(index.tokens, token)))),
+    candidates: (tokens, filter, part) =>
+      use(() =>
+        passing(filter, ({ index, record }) => {
+          const known = tokens.length === 0 || record.state === 'running' || (index !== undefined && tokens.every((token) => holds(index.tokens, token)))
+          return part === 'known' ? known : (!known && !index?.whole) || (known && part !== 'rest')
+        }),
+      ),
     words: (prefix, limit) => use(() => wordsOf([...rows.values()], prefix).slice(0, limit)),
     addShown: (entries) =>
       use(() => {

@@ -38,15 +38,29 @@ export function tokenMatch(tokens: readonly string[]): string | undefined {
   return terms.length === 0 ? undefined : terms.join(' ')
 }
 
-/** Runs that a filter lets pass, newest first, as `seq, pinned, record`. `match`: only those whose output has these tokens; `partial`: only those not indexed whole. */
-export function selectRuns(filter: RunFilter, only: { match?: string; partial?: boolean } = {}): Select {
+/** Which runs, by what the index has of them. */
+export interface Indexed {
+  /** Those whose index has these tokens. */
+  readonly match?: string
+  /** Those whose index has them not. */
+  readonly without?: string
+  /** Those not indexed whole, or of them those that go on or do not. */
+  readonly partial?: 'all' | 'running' | 'over'
+}
+
+/** Runs that a filter lets pass, newest first, as `seq, pinned, record`. */
+export function selectRuns(filter: RunFilter, only: Indexed = {}): Select {
   const where: string[] = []
   const params: SqlValue[] = []
   const add = (condition: string, ...values: readonly SqlValue[]): void => {
     where.push(condition)
     params.push(...values)
   }
-  if (only.partial) add('r.indexed < 2')
+  // Nothing of those that go on is indexed. There are few, and they have an index of their own.
+  if (only.partial === 'running') add("r.state = 'running'")
+  else if (only.partial) add('r.indexed < 2')
+  if (only.partial === 'over') add("r.state <> 'running'")
+  if (only.without !== undefined) add('r.seq not in (select rowid from outputs where outputs match ?)', only.without)
   if (filter.failing !== undefined) add(filter.failing ? 'r.failing = 1' : 'r.failing = 0')
   if (filter.running !== undefined) add(filter.running ? "r.state = 'running'" : "r.state <> 'running'")
   if (filter.runtime !== undefined) add('r.runtime = ?', filter.runtime)

@@ -1,9 +1,9 @@
 import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
 import { dayOf, type SurfaceName } from '../../core/stats.ts'
-import type { Note, PreviousRuns, RunFilter, Store } from '../../core/store.ts'
+import type { Note, PreviousRuns, Store } from '../../core/store.ts'
 import type { Connection, SqlValue } from './driver.ts'
 import type { Access } from './open.ts'
-import { labelOf, limitOf, type Select, selectRuns, tokenMatch, toRecord } from './statements.ts'
+import { type Indexed, labelOf, limitOf, type Select, selectRuns, tokenMatch, toRecord } from './statements.ts'
 
 /** Removing many runs is done in steps, so that neither other processes nor this one wait for all of them. */
 const removedAtOnce = 100
@@ -68,7 +68,7 @@ export function sqliteStore(access: Access): Store {
         const sql = "select id from runs where indexed = 0 and state <> 'running' order by seq desc limit ?"
         return connection.all(sql, [limitOf(limit)]).map(([id]) => String(id))
       }),
-    candidates: (tokens, filter) => access.read((connection) => candidates(connection, tokens, filter)),
+    candidates: (...given) => access.read((connection) => candidates(connection, ...given)),
     words: (prefix, limit) =>
       access.read((connection) => {
         // A view of the index that belongs to the connection: nothing of it is in the file.
@@ -201,11 +201,13 @@ const toRecords = (rows: readonly Row[]): RunRecord[] =>
     return found ? [found] : []
   })
 
-function candidates(connection: Connection, tokens: readonly string[], filter: RunFilter): RunRecord[] {
+function candidates(connection: Connection, ...[tokens, filter, part]: Parameters<Store['candidates']>): RunRecord[] {
   const match = tokenMatch(tokens)
-  if (match === undefined) return toRecords(select(connection, selectRuns(filter)))
+  if (match === undefined) return part === 'rest' ? [] : toRecords(select(connection, selectRuns(filter)))
+  if (part === 'rest') return toRecords(select(connection, selectRuns(filter, { partial: 'over', without: match })))
   const rows = new Map<number, Row>()
-  for (const only of [{ match }, { partial: true }]) for (const row of select(connection, selectRuns(filter, only))) rows.set(row.seq, row)
+  const partial = part === 'known' ? 'running' : 'all'
+  for (const only of [{ match }, { partial }] satisfies Indexed[]) for (const row of select(connection, selectRuns(filter, only))) rows.set(row.seq, row)
   const newest = [...rows.values()].sort((a, b) => b.seq - a.seq)
   return toRecords(newest.slice(0, limitOf(filter.limit)))
 }
