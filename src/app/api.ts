@@ -359,6 +359,8 @@ export interface SearchInput {
   /** So many lines before and after each hit. */
   readonly context?: number | undefined
   readonly limit?: number | undefined
+  /** Look through all runs, also where what the index has answers already, or is more than enough. */
+  readonly all?: boolean | undefined
 }
 
 export interface SearchHit {

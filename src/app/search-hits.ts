@@ -8,7 +8,7 @@ import { toSummary } from './summary.ts'
 export interface Found extends Pick<SearchHit, 'ref' | 'stream' | 'line' | 'text'> {
   readonly record: RunRecord
   readonly score: number
-  /** Of its run among those that were looked at: the newest first. */
+  /** Of its run among those that were looked at: of runs of one moment the newest is looked at first. */
   readonly order: number
   /** Where a line before it, or it itself, begins in the stream, and its number: from there on what is around it is read. */
   readonly from: { readonly offset: number; readonly line: number } | undefined
@@ -43,7 +43,9 @@ export function keepBest(hits: Found[]): void {
   hits.length = hitsPerRun
 }
 
-export const bestFirst = (a: Found, b: Found): number => b.score - a.score || a.order - b.order || lineOf(a) - lineOf(b)
+export const bestFirst = (a: Found, b: Found): number => b.score - a.score || byAge(a, b) || lineOf(a) - lineOf(b)
+
+const byAge = (a: Found, b: Found): number => (a.record.startedAt === b.record.startedAt ? a.order - b.order : a.record.startedAt < b.record.startedAt ? 1 : -1)
 
 /** What a run printed says more than the command that printed it. */
 const lineOf = ({ line }: Found): number => line ?? Number.POSITIVE_INFINITY

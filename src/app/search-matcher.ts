@@ -1,7 +1,8 @@
 import { failure } from '../core/errors.ts'
 import { compileRegex, excerpt, excerptAt, matchLine, parseQuery, type Query, queryTokens, termsIn } from '../core/query.ts'
+import { regexScan } from '../core/regex-scan.ts'
 import { literalTokens, requiredLiteral } from '../core/required-literal.ts'
-import { mayLieAcross, type Needle } from '../core/scan-pattern.ts'
+import { mayLieAcross, type ScanPatterns, scanPatterns } from '../core/scan-pattern.ts'
 import { boundRegex } from '../engine/bounded-regex.ts'
 import { maskLabel } from '../engine/redact.ts'
 import type { SearchInput } from './api.ts'
@@ -28,8 +29,8 @@ export interface Matcher {
   readonly terms: number
   /** What the index has of each run that holds all of them. */
   readonly tokens: readonly string[]
-  /** What each line with this term holds; undefined where that cannot be told. */
-  needle(term: number): Needle | undefined
+  /** What is found in each line with this term, as it was printed; undefined where that cannot be told. */
+  scanFor(term: number): ScanPatterns | undefined
   /** The answers among the texts. */
   find(texts: readonly string[]): Match[]
   /** False where no line of this text can match. */
@@ -58,7 +59,7 @@ function wordMatcher(query: Query): Matcher {
     terms: parts.length,
     costly: false,
     tokens: queryTokens(query),
-    needle: (term) => ({ text: parts[term] as string, folded: true }),
+    scanFor: (term) => scanPatterns({ text: parts[term] as string, folded: true }, maskLabel),
     find: (texts) =>
       texts.flatMap((line, at) => {
         const score = line === '' ? 0 : matchLine(query, line, weights)
@@ -81,14 +82,15 @@ const one = [0]
 const oneTerm = { terms: 1, weigh: () => {} }
 
 function regexMatcher(query: string): Matcher {
-  const regex = boundRegex(compileRegex(query, 'query'), maxRegexMs)
+  const pattern = compileRegex(query, 'query')
+  const regex = boundRegex(pattern, maxRegexMs)
   const required = requiredLiteral(query)
   const printed = required !== '' && isPrinted(required)
   return {
     ...oneTerm,
     costly: true,
     tokens: literalTokens(required),
-    needle: () => (required === '' ? undefined : { text: required, folded: false }),
+    scanFor: () => regexScan(pattern, required, maskLabel),
     find(texts) {
       const matches = regex.find(texts)
       if (!matches) throw failure('invalid', { field: 'query', value: query, accepted: slowRegex })
@@ -107,7 +109,7 @@ function literalMatcher(literal: string): Matcher {
     ...oneTerm,
     costly: false,
     tokens: literalTokens(literal),
-    needle: () => ({ text: literal, folded: false }),
+    scanFor: () => scanPatterns({ text: literal, folded: false }, maskLabel),
     find: (texts) =>
       texts.flatMap((line, at) => {
         const index = line.indexOf(literal)

@@ -1,12 +1,12 @@
 import { type StreamName, streamNames } from '../core/command.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { Mark } from '../core/scan.ts'
-import { type ScanPatterns, scanPatterns } from '../core/scan-pattern.ts'
-import { maskLabel } from '../engine/redact.ts'
+import type { ScanPatterns } from '../core/scan-pattern.ts'
 import type { AppContext } from './context.ts'
 import type { RunFolder } from './run-folder.ts'
 import type { SearchBounds } from './search-bounds.ts'
 import type { Matcher } from './search-matcher.ts'
+import { worthScanning } from './worth-scanning.ts'
 
 /** What a scan knows of a stream: where in its log there may be hits, that all of it is to be read, or that a bound kept it from being scanned. */
 export type Scanned = readonly Mark[] | 'unknown' | 'left-out'
@@ -17,28 +17,38 @@ export interface Scan {
   of(record: RunRecord, stream: StreamName): Scanned
 }
 
-/** Below this, reading the logs here is quicker than starting a program. */
-const worthBytes = 4 * 1024 ** 2
-const worthRuns = 300
+/** What scans the logs of runs, where that is quicker than to read them here; gives undefined where it is not, or cannot be done. */
+export function scannerOf(
+  context: AppContext,
+  matcher: Matcher,
+  weights: readonly number[],
+  bounds: SearchBounds,
+): (records: readonly RunRecord[]) => Promise<Scan | undefined> {
+  let chosen: ScannedTerm | undefined | null = null
+  return async (records) => {
+    const bytes = records.reduce((sum, record) => sum + record.stdout.bytes + record.stderr.bytes, 0)
+    if (bytes < worthScanning.bytes && records.length < worthScanning.runs) return undefined
+    if (chosen === null) chosen = termToScan(matcher, weights)
+    return chosen && scanRuns(context, records, chosen, bounds)
+  }
+}
 
-/** What is scanned for: the term that says most of those that can be scanned for. */
-export function scanTermOf(matcher: Matcher, weights: readonly number[]): { term: number; patterns: ScanPatterns } | undefined {
+interface ScannedTerm {
+  readonly term: number
+  readonly patterns: ScanPatterns
+}
+
+/** The term that says most of those that can be scanned for. */
+function termToScan(matcher: Matcher, weights: readonly number[]): ScannedTerm | undefined {
   const terms = Array.from({ length: matcher.terms }, (_, term) => term).sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0))
   for (const term of terms) {
-    const needle = matcher.needle(term)
-    const patterns = needle && scanPatterns(needle, maskLabel)
+    const patterns = matcher.scanFor(term)
     if (patterns) return { term, patterns }
   }
   return undefined
 }
 
-/** Scans the logs of these runs, where that is quicker than to read them; undefined where it is not, or cannot be done. */
-export async function scanRuns(
-  context: AppContext,
-  records: readonly RunRecord[],
-  { term, patterns }: { readonly term: number; readonly patterns: ScanPatterns },
-  bounds: SearchBounds,
-): Promise<Scan | undefined> {
+async function scanRuns(context: AppContext, records: readonly RunRecord[], { term, patterns }: ScannedTerm, bounds: SearchBounds): Promise<Scan | undefined> {
   const root = `${context.home.runs}/`
   const folders = new Map<string, RunFolder>()
   const pathOf = (record: RunRecord, stream: StreamName): string | undefined => {
@@ -48,8 +58,7 @@ export async function scanRuns(
     return folder.path.startsWith(root) ? folder[stream].slice(root.length) : undefined
   }
   const paths = records.flatMap((record) => streamNames.flatMap((stream) => pathOf(record, stream) ?? []))
-  const bytes = records.reduce((sum, record) => sum + record.stdout.bytes + record.stderr.bytes, 0)
-  if (paths.length === 0 || (bytes < worthBytes && records.length < worthRuns)) return undefined
+  if (paths.length === 0) return undefined
   const scan = await context.openScan()
   const found = await scan?.({ ...patterns, folder: context.home.runs, paths, timeoutMs: Math.max(1, bounds.leftMs) })
   if (!found) return undefined

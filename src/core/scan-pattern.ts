@@ -55,6 +55,9 @@ const removed: readonly (readonly [number, number])[] = [
   [0x7f, 0x9f],
 ]
 
+/** Found in what may be shown otherwise than it was printed: whatever is not printable ASCII. */
+export const notPlain: ScanPattern = { source: '[^\\t\\r -~]', ignoreCase: false, bytes: true }
+
 /** What is scanned for: the text itself, and its disguises, of which none is found in printable ASCII. */
 export interface ScanPatterns {
   readonly pattern: ScanPattern

@@ -2,6 +2,8 @@
 export interface ScanPattern {
   readonly source: string
   readonly ignoreCase: boolean
+  /** Whether it is about bytes: what is not ASCII is many of them, and may be no text. Then all of the source is ASCII. */
+  readonly bytes?: boolean
 }
 
 export interface ScanRequest {

@@ -1,7 +1,6 @@
-import { join } from 'node:path'
 import type { ProgramResult, RunProgram } from '../core/program.ts'
 import type { Mark, ScanFiles, ScanPattern, ScanRequest } from '../core/scan.ts'
-import { isPlainFile } from './plain-log.ts'
+import { notPlain } from '../core/scan-pattern.ts'
 
 /** Of each file, lines of interest to each pattern. */
 const maxLines = 1_000
@@ -16,9 +15,19 @@ const maxPathBytes = 1_000_000
  * looked for only in logs that are not plain, which is found out meanwhile.
  */
 export function ripgrep(program: string, run: RunProgram): ScanFiles {
-  const scanOnce = (pattern: ScanPattern, { folder, timeoutMs }: ScanRequest, paths: readonly string[]): Promise<ProgramResult> =>
+  const scanOnce = (pattern: ScanPattern, how: readonly string[], { folder, timeoutMs }: ScanRequest, paths: readonly string[]): Promise<ProgramResult> =>
     run({
-      argv: [program, ...flags, ...(pattern.ignoreCase ? ['-i'] : []), '-e', pattern.source, '--', ...paths],
+      argv: [
+        program,
+        ...flags,
+        ...how,
+        ...(pattern.ignoreCase ? ['-i'] : []),
+        ...(pattern.bytes ? ['--no-unicode'] : []),
+        '-e',
+        pattern.source,
+        '--',
+        ...paths,
+      ],
       cwd: folder,
       env: {},
       timeoutMs,
@@ -27,35 +36,34 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
 
   /** Logs that were seen to be plain: those that are scanned do not change any more. */
   const plain = new Set<string>()
-  async function unlessPlain(folder: string, paths: readonly string[], until: number): Promise<string[]> {
-    const others: string[] = []
-    for (const path of paths) {
-      const whole = join(folder, path)
-      if (plain.has(whole)) continue
-      if (performance.now() < until && (await isPlainFile(whole))) plain.add(whole)
-      else others.push(path)
-    }
-    return others
+  const key = ({ folder }: ScanRequest, path: string): string => `${folder}/${path}`
+
+  /** Scans for disguises where there may be some. */
+  async function scanDisguises(request: ScanRequest, all: readonly string[]): Promise<readonly ProgramResult[]> {
+    const paths = all.filter((path) => !plain.has(key(request, path)))
+    if (paths.length === 0 || request.disguises.length === 0) return []
+    const looked = await scanOnce(notPlain, ['--files-with-matches'], request, paths)
+    if (!wentWell(looked) || looked.truncated) return [{ ...looked, stdout: new Uint8Array(), truncated: true }]
+    const others = new Set(textOf(looked.stdout).split('\0'))
+    for (const path of paths) if (!others.has(path)) plain.add(key(request, path))
+    const rest = paths.filter((path) => others.has(path))
+    if (rest.length === 0) return []
+    return Promise.all(request.disguises.map((pattern) => scanOnce(pattern, marking, request, rest)))
   }
 
   return async (request) => {
     const marks = new Map<string, Mark[]>()
     const capped = new Set<string>()
     let complete = true
-    const until = performance.now() + request.timeoutMs
     for (const paths of partsOf(request.paths)) {
-      const scanned = scanOnce(request.pattern, request, paths)
-      const rest = unlessPlain(request.folder, paths, until).then((others) =>
-        others.length === 0 ? [] : Promise.all(request.disguises.map((pattern) => scanOnce(pattern, request, others))),
-      )
-      const results = await Promise.all([scanned, rest])
+      const results = await Promise.all([scanOnce(request.pattern, marking, request, paths), scanDisguises(request, paths)])
         .then(([one, more]) => [one, ...more])
         .catch(() => undefined)
       // With `--no-messages` nothing is said about files that cannot be read: what is said is about the pattern.
       if (!results?.every(({ outcome, stderr }) => outcome.kind !== 'exited' || stderr.length === 0)) return undefined
-      for (const { outcome, stdout, truncated } of results) {
-        if (outcome.kind !== 'exited' || (outcome.exitCode ?? 3) > 2 || truncated) complete = false
-        readMarks(Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength), marks, capped)
+      for (const result of results) {
+        if (!wentWell(result) || result.truncated) complete = false
+        readMarks(result.stdout, marks, capped)
       }
     }
     for (const [path, found] of marks) marks.set(path, sorted(found))
@@ -63,20 +71,13 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
   }
 }
 
-const flags = [
-  '--no-config',
-  '--no-messages',
-  '--color=never',
-  '--text',
-  '--encoding=none',
-  '--no-heading',
-  '--with-filename',
-  '--null',
-  '--line-number',
-  '--byte-offset',
-  '--only-matching',
-  `--max-count=${maxLines}`,
-]
+/** It ends with 0 where it found something, with 1 where it did not, with 2 where a file could not be read. */
+const wentWell = ({ outcome }: ProgramResult): boolean => outcome.kind === 'exited' && (outcome.exitCode ?? 3) <= 2
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+
+const flags = ['--no-config', '--no-messages', '--color=never', '--text', '--encoding=none', '--null']
+const marking = ['--no-heading', '--with-filename', '--line-number', '--byte-offset', '--only-matching', `--max-count=${maxLines}`]
 
 function* partsOf(paths: readonly string[]): Generator<readonly string[]> {
   let from = 0
@@ -93,7 +94,8 @@ function* partsOf(paths: readonly string[]): Generator<readonly string[]> {
 }
 
 /** Reads lines `path NUL line:offset:match`; what was cut off at the end is passed over. */
-function readMarks(output: Buffer, marks: Map<string, Mark[]>, capped: Set<string>): void {
+function readMarks(bytes: Uint8Array, marks: Map<string, Mark[]>, capped: Set<string>): void {
+  const output = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const lines = new Map<string, number>()
   let lastPath = ''
   let lastLine = 0

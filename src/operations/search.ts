@@ -20,6 +20,7 @@ export const search = operation({
     stream: optional(choice('Only in this stream of the output.', ['stdout', 'stderr'])),
     context: optional(whole('Lines to show before and after each hit.', 0, 'lines', { default: '0' })),
     limit: optional(whole('Most hits.', 1, 'hits', { default: '20' })),
+    all: optional(flag('Also scan long logs where the index answers.')),
   }),
   cli: {
     positionals: ['query'],

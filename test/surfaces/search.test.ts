@@ -22,6 +22,9 @@ vi.mock('../../src/engine/ripgrep.ts', async (original) => {
   }
 })
 
+// A small history will do then.
+vi.mock('../../src/app/worth-scanning.ts', () => ({ worthScanning: { bytes: 0, runs: 0 } }))
+
 const esc = '\u001b'
 const words = [
   'error',
@@ -46,12 +49,12 @@ const rare = ['quetzal', 'Ｗｉｄｅ', 'ﬁnal', `spl${esc}[31mit${esc}[39mted
 function logOf({ int, pick }: Random, bytes: number): string {
   let text = ''
   while (text.length < bytes) {
-    const line = Array.from({ length: int(1, 9) }, () => (int(0, 3_000) === 0 ? pick(rare) : pick(words)))
+    const line = Array.from({ length: int(1, 9) }, () => (int(0, 1_500) === 0 ? pick(rare) : pick(words)))
     if (int(0, 30) === 0) line.push(`${esc}[1m${pick(words)}${esc}[22m`)
     if (int(0, 500) === 0) line.push('token=ghp_abcdefghijklmnopqrstuvwxyz0123456789')
     if (int(0, 60) === 0) line.push('\r', pick(words))
     text += `${line.join(pick([' ', ' ', ', ', '  ']))}${pick(['\n', '\n', '\n', '\r\n'])}`
-    if (int(0, 3_000) === 0) text += '-'.repeat(int(1, 400_000))
+    if (int(0, 3_000) === 0) text += '-'.repeat(int(1, 300_000))
   }
   return text
 }
@@ -88,7 +91,10 @@ const queries: readonly SearchInput[] = [
     'grosse',
     'nowhere',
   ].map((query) => ({ query })),
-  ...['quetzal|naive', 'rare.*7', 'rareId\\w+77', 'token=', '\\[masked\\]', '^error$', 'nowhere\\d'].map((query) => ({ query, regex: true })),
+  ...['quetzal|naive', 'rare.*7', 'rareId\\w+77', 'token=', '\\[masked\\]', '^error$', 'nowhere\\d', '[a-z]{7}Identifier\\d', 'x.$'].map((query) => ({
+    query,
+    regex: true,
+  })),
   ...['rareIdentifier77', 'rareidentifier77', 'row, 2345', "can't", 'final', '[masked]'].map((query) => ({ query, literal: true })),
 ]
 
@@ -102,11 +108,11 @@ describe('a search', () => {
     const env = { ...world.env, HOLDFAST_SUPERVISOR: 'never' }
     quick = await openHoldfast({ root: world.root, env })
     const made = random(5)
-    for (let i = 0; i < 14; i += 1) {
-      const log = i % 3 === 0 ? logOf(made, made.int(1, 30_000)) : logOf(made, made.int(300_000, 560_000))
+    for (let i = 0; i < 6; i += 1) {
+      const log = i % 2 === 0 ? logOf(made, made.int(1, 20_000)) : logOf(made, made.int(270_000, 330_000))
       writeFileSync(join(world.root, 'log'), log)
-      const limited = i % 5 === 4 ? { maxOutputBytes: 200_000 } : {}
-      const argv: [string, ...string[]] = ['sh', '-c', `cat log; ${i % 4 === 0 ? 'tail -c 200000 log >&2; exit 1' : 'true'}`]
+      const limited = i === 5 ? { maxOutputBytes: 100_000 } : {}
+      const argv: [string, ...string[]] = ['sh', '-c', `cat log; ${i % 4 === 1 ? 'tail -c 100000 log >&2; exit 1' : 'true'}`]
       await quick.exec({ argv, purpose: i === 7 ? 'look for the quetzal' : 'fill', ...limited })
     }
     slow = await openHoldfast({ root: world.root, env: { ...env, HOLDFAST_RIPGREP: 'never' } })
@@ -121,7 +127,7 @@ describe('a search', () => {
   it.each(queries)(
     'for %j finds the same with ripgrep as without',
     async (input) => {
-      const asked = { ...input, limit: 200 }
+      const asked = { ...input, limit: 200, all: true }
       const [a, b] = [await quick.search(asked), await slow.search(asked)]
       expect(a.hits.map(({ ref, text }) => [ref, text])).toEqual(b.hits.map(({ ref, text }) => [ref, text]))
       expect(a).toEqual(b)
@@ -137,7 +143,7 @@ describe('a search', () => {
   it('shows lines with their true numbers and what is around them', async () => {
     const { hits } = await quick.search({ query: 'quetzal', context: 3, limit: 200 })
     const lines = hits.filter(({ line }) => line !== null)
-    expect(lines.length).toBeGreaterThan(2)
+    expect(lines.length).toBeGreaterThan(1)
     for (const hit of lines) {
       const line = hit.line as number
       const { lines: shown } = await quick.output({
