@@ -113,6 +113,25 @@ const cases: readonly (readonly [name: string, text: string, expected: readonly 
     ['git history: 9 commits, Mon Nov 19 10:00:00 2026 +0000 to Mon Nov 11 10:00:00 2026 +0000', 'by Ann 6, Bob 3', '5 |     Subject 1', '     Subject 9'],
   ],
   [
+    'a history with a line for each commit',
+    rows(60, (i) => `${(i * 0x9e3779b1).toString(16).padStart(12, 'a').slice(0, 12)} 2026-03-${String(31 - (i % 30)).padStart(2, '0')} ann: subject ${i}`),
+    ['git history: 60 commits, 2026-03-31 to 2026-03-30', 'ann: subject 1\n', '8 | ', 'ann: subject 57\n', 'ann: subject 60'],
+  ],
+  [
+    'a list of objects below a key, laid out over lines',
+    JSON.stringify(
+      { tools: Array.from({ length: 30 }, (_, i) => ({ name: `tool-${i}`, schema: { type: 'object', properties: { a: { type: 'string' } } } })) },
+      null,
+      2,
+    ),
+    ['tools: a list of 30 objects', '4 |       "name": "tool-0"', '      "name": "tool-29"'],
+  ],
+  [
+    'a tree of a page in a fenced block',
+    `### Page\n\`\`\`yaml\n- main [ref=e1]:\n${rows(60, (i) => `  - listitem [ref=e${i + 3}]:\n    - link "Order ${i}" [ref=f${i}]:\n      - /url: /orders/${i}`)}\n\`\`\`\n`,
+    ['183 |       - /url: /orders/60', '184 | ```'],
+  ],
+  [
     'the log of a web server',
     rows(
       300,

@@ -4,7 +4,7 @@ import { shownLine } from './log.ts'
 import { accessLog } from './outlines/access-log.ts'
 import { csv } from './outlines/csv.ts'
 import { diff } from './outlines/diff.ts'
-import { history } from './outlines/history.ts'
+import { history, shortHistory } from './outlines/history.ts'
 import { json, ndjson } from './outlines/json.ts'
 import { markdown } from './outlines/markdown.ts'
 import { markup } from './outlines/markup.ts'
@@ -30,6 +30,7 @@ const kinds: readonly ((source: Source) => Found | undefined)[] = [
   markup,
   diff,
   history,
+  shortHistory,
   accessLog,
   accessibilityTree,
   csv,

@@ -42,6 +42,13 @@ export function accessibilityTree(source: Source): Found | undefined {
   return {
     kind: 'page snapshot',
     facts,
-    rows: [...edges(refsOf(source.probe.slice(0, 1)), refsOf(source.last(1))), ...rows],
+    rows: [...edges(refsOf(source.probe.slice(0, 1)), refsOf(lastTelling(source))), ...rows],
   }
+}
+
+/** The last line of the page and, where that only closes it, the last one that says something. */
+function lastTelling(source: Source): SourceLine[] {
+  const last = source.last(4)
+  const at = last.findLastIndex(({ text }) => /\p{L}/u.test(text))
+  return at < 0 ? last.slice(-1) : last.slice(at)
 }
