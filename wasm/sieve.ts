@@ -15,6 +15,8 @@ const maxClean: usize = 8192
 const recordsAt: usize = 32768
 const recordBytes: usize = 24 // where it starts and ends, line feeds before it, hash of its kind, hash of its shape (64 bits)
 const maxRecords: i32 = 4096
+const seenAt: usize = 524288 // hashes of lines that were handed over, 8 bytes each; behind the input
+const seenSlots: u64 = 65536
 
 /** Line feeds passed, and records made, by the last call. */
 export let feeds: i32 = 0
@@ -180,6 +182,7 @@ function stripLine(from: usize, end: usize): void {
 
 const maxHashed: usize = 1024
 const prime: u64 = 0x9e3779b97f4a7c15
+const basis: u64 = 0x243f6a8885a308d3
 
 @inline
 function mix(hash: u64, c: u32): u64 {
@@ -206,7 +209,7 @@ function hashLine(from: usize, end: usize, exact: bool): u64 {
   }
   if (!visible) return 0
   if (end - start > maxHashed) end = start + maxHashed
-  let hash: u64 = 0x243f6a8885a308d3
+  let hash: u64 = basis
   let before: u32 = 32
   let blank = true
   for (let p = start; p < end; ) {
@@ -383,6 +386,98 @@ export function shapes(from: usize, end: usize): usize {
     if (hasEscape(p, head)) stripLine(p, head)
     const hash = cleanEnd ? hashLine(clean, cleanEnd, false) : hashLine(p, stop, false)
     if (hash) emit(p, stop, 0, hash)
+    if (stop < end) feeds++
+    p = stop + 1
+  }
+  return end
+}
+
+/** Differs from one pass to the next, so that no hash of an earlier pass is taken for one of this. */
+let mark: u64 = 0
+let numbersCount: bool = false
+
+/** Begins a pass of `distinct`. Where numbers count, only lines of the same bytes are alike. */
+export function forget(withNumbers: bool): void {
+  mark += prime
+  numbersCount = withNumbers
+}
+
+/** Whether bytes stand here because of which the line is not to be read byte by byte: controls, and what may begin a micro sign. */
+function isUnusual(from: usize, end: usize): bool {
+  for (let p = from; p < end; p += 16) {
+    const bytes = v128.load(p)
+    const controls = v128.andnot(i8x16.lt_u(bytes, i8x16.splat(32)), v128.or(i8x16.eq(bytes, i8x16.splat(9)), i8x16.eq(bytes, i8x16.splat(13))))
+    const others = v128.or(i8x16.eq(bytes, i8x16.splat(<i8>0xc2)), v128.or(i8x16.eq(bytes, i8x16.splat(<i8>0xce)), i8x16.eq(bytes, i8x16.splat(127))))
+    const bits = i8x16.bitmask(v128.or(controls, others))
+    if (bits) return p + ctz(bits) < end
+  }
+  return false
+}
+
+/** The longest line of which only the beginning would be compared otherwise, at least. */
+const maxCompared: usize = 1000
+
+/**
+ * The same for lines that mean the same to `lineShape` (src/digest/noise.ts): of the same bytes, apart from which numbers stand in them, other
+ * than a lone zero, and which numbers with `ms`, `s`, `m`, `h`, `d`, `T` or `Z`.
+ */
+function hashDistinct(from: usize, end: usize): u64 {
+  let hash: u64 = basis
+  let p = from
+  const asItIs = numbersCount || end - from > maxCompared || isUnusual(from, end)
+  if (asItIs)
+    for (; p + 8 <= end; p += 8) {
+      hash = (hash ^ load<u64>(p)) * prime
+      hash ^= hash >> 29
+    }
+  let before: u32 = 32
+  while (p < end) {
+    const c = <u32>load<u8>(p)
+    if (!asItIs && c - 48 < 10 && !isWord(before)) {
+      const stop = measureEnd(p, end)
+      if (stop) {
+        hash = mix(hash, stop - p == 1 && c == 48 ? 1 : 2)
+        before = 48
+        p = stop
+        continue
+      }
+    }
+    hash = mix(hash, c)
+    before = c
+    p++
+  }
+  hash ^= hash >> 32
+  hash *= prime
+  return hash ^ (hash >> 29)
+}
+
+/** Where the number that begins here ends, with its unit; 0 where the word is another one. */
+function measureEnd(p: usize, end: usize): usize {
+  while (p < end) {
+    const c = <u32>load<u8>(p)
+    if (!isWord(c)) return p
+    p++
+    if (c - 48 < 10) continue
+    if (c == 109 && p < end && load<u8>(p) == 115) p++
+    else if (c != 84 && c != 90 && c != 100 && c != 104 && c != 109 && c != 115) return 0
+    if (p < end && !(<u32>load<u8>(p) - 48 < 10) && isWord(load<u8>(p))) return 0
+  }
+  return p
+}
+
+/** Makes a record of every line that is like none before in this pass, as far as is remembered. Stops and gives what `sieve` does. */
+export function distinct(from: usize, end: usize): usize {
+  feeds = 0
+  records = 0
+  for (let p = from; p < end; ) {
+    if (records == maxRecords) return p
+    const stop = lineEnd(p, end)
+    const hash = hashDistinct(p, stop)
+    const slot = seenAt + 8 * <usize>(hash % seenSlots)
+    if (load<u64>(slot) != (hash ^ mark)) {
+      store<u64>(slot, hash ^ mark)
+      emit(p, stop, 0, hash)
+    }
     if (stop < end) feeds++
     p = stop + 1
   }

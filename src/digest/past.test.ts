@@ -67,6 +67,16 @@ describe('an output compared with an earlier one', () => {
     expect(difference.newLines.map(({ line }) => [line.number, difference.isNew(line)])).toEqual([[2_601, true]])
   })
 
+  it.each([4, 9])('of %i MB is compared, line by line or not at all where it has very many that differ', (megabytes) => {
+    const draw = random(megabytes)
+    const name = (): string => Array.from({ length: 6 }, () => draw.pick(words)).join('-')
+    const lines = Array.from({ length: megabytes * 35_000 }, (_, i) => `${name()} ${i}`)
+    const bytes = byteLength(lines.join('\n'))
+    const { passing } = compare([stream('stdout', `${lines.join('\n')}\none more`)], [past('passed', lines.join('\n'))])
+    expect(bytes > 8 * 1024 ** 2).toBe(megabytes > 8)
+    expect(passing?.added).toBe(megabytes > 8 ? undefined : 1)
+  })
+
   it('takes no line for new that is there more often than before, or in the other stream', () => {
     const before = past('passed', 'one\ntwo\n')
     const { passing } = compare([stream('stdout', 'one\none\none\n'), stream('stderr', 'two\n')], [before])

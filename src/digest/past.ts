@@ -4,6 +4,8 @@ import { lineShape } from './noise.ts'
 import { judge, severities } from './severity.ts'
 import type { ShapeSet } from './shape-set.ts'
 import { shapeSet } from './shape-set.ts'
+import type { Sifted } from './sieve.ts'
+import { siftDistinct } from './sieve.ts'
 
 /** An earlier run of the same command. */
 export interface PastLog {
@@ -60,16 +62,17 @@ const maxJudged = 20_000
  * memory is bounded, and outputs with more different lines than are kept are not compared.
  */
 export function compare(streams: readonly LogStream[], past: readonly PastLog[]): Comparison {
+  const known: Known = new Map()
   const sides = (['passed', 'failed'] as const).flatMap((outcome) => {
     const log = past.find((entry) => entry.outcome === outcome)
-    const before = log && shapesOf(log)
+    const before = log && shapesOf(log, known)
     return before ? [sideOf(log, before)] : []
   })
   const differences = new Map<PastLog['outcome'], Difference>()
   for (const place of new Set(sides.map(({ past: { moved } }) => moved?.to))) {
     const here = sides.filter(({ past: { moved } }) => moved?.to === place)
-    const now = readNow(streams, place, here)
-    if (now) for (const side of here) differences.set(side.past.outcome, differenceOf(side, now))
+    const now = readNow(streams, place, here, known)
+    if (now) for (const side of here) differences.set(side.past.outcome, differenceOf(side, now, known))
   }
   return { passing: differences.get('passed') ?? null, failing: differences.get('failed') ?? null }
 }
@@ -84,25 +87,21 @@ interface Side {
 
 const sideOf = (past: PastLog, before: ShapeSet): Side => ({ past, before, added: 0, first: [], last: [] })
 
-function shapesOf({ streams, moved }: PastLog): ShapeSet | undefined {
+function shapesOf({ streams, moved }: PastLog, known: Known): ShapeSet | undefined {
   const set = shapeSet()
-  for (const { line } of linesOf(streams)) {
-    const shape = shapeWithin(lineToJudge(line), moved?.from)
-    if (shape !== 0 && !set.add(shape)) return undefined
-  }
-  return set
+  return eachShape(streams, moved?.from, known, (shape) => set.add(shape)) ? set : undefined
 }
 
 /** Reads the present output once, and tells each side what is new to it. */
-function readNow(streams: readonly LogStream[], place: string | undefined, sides: readonly Side[]): ShapeSet | undefined {
+function readNow(streams: readonly LogStream[], place: string | undefined, sides: readonly Side[], known: Known): ShapeSet | undefined {
   const now = shapeSet()
-  for (const placed of linesOf(streams)) {
-    const shape = shapeWithin(lineToJudge(placed.line), place)
-    if (shape === 0 || now.has(shape)) continue
-    if (!now.add(shape)) return undefined
+  const isWhole = eachShape(streams, place, known, (shape, placed) => {
+    if (now.has(shape)) return true
+    if (!now.add(shape)) return false
     for (const side of sides) if (!side.before.has(shape)) addNew(side, placed)
-  }
-  return now
+    return true
+  })
+  return isWhole ? now : undefined
 }
 
 function addNew(side: Side, placed: PlacedLine): void {
@@ -111,49 +110,85 @@ function addNew(side: Side, placed: PlacedLine): void {
   else if (side.last.push(placed) >= maxNewLines) side.last.splice(0, maxNewLines / 2)
 }
 
-function differenceOf({ past, before, added, first, last }: Side, now: ShapeSet): Difference {
+function differenceOf({ past, before, added, first, last }: Side, now: ShapeSet, known: Known): Difference {
   const { moved } = past
   let gone = 0
   for (const shape of before.values()) if (!now.has(shape)) gone += 1
   return {
     past,
     isNew(line) {
-      const shape = shapeWithin(lineToJudge(line), moved?.to)
+      const shape = shapeOf(line, moved?.to)
       return shape !== 0 && !before.has(shape)
     },
     added,
     newLines: [...first, ...last.slice(-maxNewLines / 2)],
     gone,
-    ...(gone > 0 && past.outcome === 'failed' ? mendedOf(past, now) : { mended: [], mendedCount: 0 }),
+    ...(gone > 0 && past.outcome === 'failed' ? mendedOf(past, now, known) : { mended: [], mendedCount: 0 }),
   }
 }
 
 /** The lines of the earlier output that named an error and whose like is gone, each once. */
-function mendedOf({ streams, moved }: PastLog, now: ShapeSet): Pick<Difference, 'mended' | 'mendedCount'> {
+function mendedOf({ streams, moved }: PastLog, now: ShapeSet, known: Known): Pick<Difference, 'mended' | 'mendedCount'> {
   const seen = new Set<number>()
   const mended: string[] = []
   let mendedCount = 0
-  for (const { line } of linesOf(streams)) {
-    const text = lineToJudge(line)
-    const shape = shapeWithin(text, moved?.from)
-    if (shape === 0 || now.has(shape) || seen.has(shape)) continue
+  eachShape(streams, moved?.from, known, (shape, { line }) => {
+    if (now.has(shape) || seen.has(shape)) return true
     seen.add(shape)
-    if (judge(text).severity >= severities.failure) {
+    if (judge(lineToJudge(line)).severity >= severities.failure) {
       mendedCount += 1
       if (mended.length < maxMended) mended.push(lineHead(line).trim().slice(0, maxMendedChars))
     }
-    if (seen.size >= maxJudged) break
-  }
+    return seen.size < maxJudged
+  })
   return { mended, mendedCount }
 }
 
-const shapeWithin = (text: string, place: string | undefined): number =>
-  lineShape(place !== undefined && text.includes(place) ? text.replaceAll(place, '') : text)
+function shapeOf(line: LineRef, place: string | undefined): number {
+  const text = lineToJudge(line)
+  return lineShape(place !== undefined && text.includes(place) ? text.replaceAll(place, '') : text)
+}
 
-function* linesOf(streams: readonly LogStream[]): Generator<PlacedLine> {
-  for (const stream of streams) {
-    for (const section of stream.sections) {
-      for (let line = lineFrom(section, 0, section.firstLine); line; line = lineAfter(line)) yield { stream, line }
-    }
-  }
+/** Shapes of lines that were read, by what the sieve calls them: most lines of one log stand in the others, too. By place, since that is left out. */
+type Known = Map<string | undefined, Map<number, number>>
+const maxKnown = 1 << 17
+
+/** Of a longer log so many lines that may differ are compared; with more of them it is not compared at all. */
+const maxRead = 1 << 18
+const longBytes = 8 * 1024 ** 2
+/** A shorter section is read line by line right away. */
+const fewBytes = 16 * 1024
+
+/**
+ * Tells the shape of each line that has one, until it is told to stop: then, and where a long log has too many lines that differ, it gives
+ * false. Most lines that are like an earlier one are left out.
+ */
+function eachShape(streams: readonly LogStream[], place: string | undefined, known: Known, take: (shape: number, placed: PlacedLine) => boolean): boolean {
+  const shapes = known.get(place) ?? new Map<number, number>()
+  known.set(place, shapes)
+  // A number may be part of the name of a place.
+  const withNumbers = place !== undefined && /\d/.test(place)
+  return streams.every((stream) => {
+    let left = stream.sections.reduce((sum, { source }) => sum + source.length, 0) > longBytes ? maxRead : Number.POSITIVE_INFINITY
+    const tell = (shape: number, line: LineRef): boolean => shape === 0 || take(shape, { stream, line })
+    return stream.sections.every((section) => {
+      let goesOn = true
+      const look = (sifted: Sifted): void => {
+        if (!goesOn) return
+        left -= 1
+        const line = { section, number: section.firstLine + sifted.feeds, start: sifted.start, end: sifted.end }
+        goesOn = left > 0 && tell(shapes.get(sifted.shape) ?? learn(shapes, sifted.shape, line, place), line)
+      }
+      if (section.source.length > fewBytes) siftDistinct(section.source, withNumbers, look)
+      else for (let line = lineFrom(section, 0, section.firstLine); line && goesOn; line = lineAfter(line)) goesOn = tell(shapeOf(line, place), line)
+      return goesOn
+    })
+  })
+}
+
+function learn(shapes: Map<number, number>, key: number, line: LineRef, place: string | undefined): number {
+  // Lines are read one after the other, so by what stands around them.
+  const shape = shapeOf(lineFrom(line.section, line.start, line.number) ?? line, place)
+  if (key !== 0 && shapes.size < maxKnown) shapes.set(key, shape)
+  return shape
 }

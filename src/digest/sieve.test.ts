@@ -5,8 +5,9 @@ import { random } from '../../test/support/random.ts'
 import { type ByteSource, sourceOf } from '../core/byte-source.ts'
 import type { LineRef } from './log.ts'
 import { lineAfter, lineFrom, lineToJudge, textSection } from './log.ts'
+import { lineShape } from './noise.ts'
 import { judge, severities } from './severity.ts'
-import { type Sifted, sift, siftShapes } from './sieve.ts'
+import { type Sifted, sift, siftDistinct, siftShapes } from './sieve.ts'
 import { sieveSources } from './sieve-program.ts'
 import { troubleWordStarts, troubleWords } from './trouble-words.ts'
 
@@ -196,4 +197,50 @@ describe('the shape of a line', () => {
     expect(judgedShapeOf('3 errors')).toBe(judgedShapeOf('12 errors'))
     expect(judgedShapeOf('0 errors')).not.toBe(judgedShapeOf('3 errors'))
   })
+})
+
+describe('the lines of a log without those that are like an earlier one', () => {
+  const distinct = (text: string, withNumbers = false): Sifted[] => {
+    const lines: Sifted[] = []
+    siftDistinct(sourceOf(Buffer.from(text)), withNumbers, (line) => lines.push(line))
+    return lines
+  }
+
+  it('are of one shape only where nothing is told apart that a comparison tells apart: random lines', () => {
+    const pieces = [
+      ...['0', '1', '7', '12', '345', '12345', 'a', 'ms', 's', 'm', 'h', 'd', 'T', 'Z', 'x', '_', 'step', 'v', 'deadbeef', 'test_3', 'TS2304'],
+      ...[' ', '  ', '\t', '.', ',', ':', '-', '/', '%', '@', '+', '/tmp/', '(', '\r', '\u001b[1m', '\u001b[2K', '\u001b[1G', 'é', 'µs', 'μs', '✓', '\u009b2K'],
+    ]
+    const draw = random(41)
+    const shapes = new Map<number, number>()
+    let alike = 0
+    const unlike: string[] = []
+    for (let round = 0; round < 60_000; round += 1) {
+      const line = Array.from({ length: draw.int(1, 7) }, () => draw.pick(pieces)).join('')
+      const key = distinct(line)[0]?.shape as number
+      const shape = lineShape(lineToJudge(refsOf(line)[0] as LineRef))
+      if (shapes.has(key)) alike += 1
+      if ((shapes.get(key) ?? shape) !== shape) unlike.push(JSON.stringify(line))
+      shapes.set(key, shape)
+    }
+    expect(unlike).toEqual([])
+    expect(alike).toBeGreaterThan(10_000)
+  })
+
+  it('are few in a log that repeats itself, and have their places', () => {
+    const text = Array.from({ length: 20_000 }, (_, i) => `2026-01-02T03:04:${10 + (i % 49)}.${i}Z step ${i + 1} took ${i}ms, ${words[i % 5]}`).join('\n')
+    expect(distinct(text).map(({ feeds }) => feeds)).toEqual([0, 1, 2, 3, 4])
+    expect(distinct(text)).toEqual(distinct(text))
+    expect(distinct(text, true)).toHaveLength(20_000)
+  })
+
+  it('hold every text that is there, in whatever order, and where there are more than are remembered', () => {
+    const draw = random(3)
+    const lines = Array.from({ length: 200_000 }, () => `line x${draw.int(0, 100_000)}`)
+    const all = lines.join('\n')
+    const handed = new Set(distinct(all).map(({ start, end }) => all.slice(start, end)))
+    expect(lines.filter((line) => !handed.has(line))).toEqual([])
+  })
+
+  const words = ['one', 'two', 'three', 'four', 'five']
 })

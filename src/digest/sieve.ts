@@ -17,6 +17,8 @@ export interface Sifted {
 interface Program {
   readonly sieve: (from: number, end: number) => number
   readonly shapes: (from: number, end: number) => number
+  readonly distinct: (from: number, end: number) => number
+  readonly forget: (withNumbers: number) => void
   readonly feeds: { readonly value: number }
   readonly records: { readonly value: number }
 }
@@ -41,6 +43,9 @@ const inputAt = 131_072
 const inputBytes = 256 * 1024
 /** It reads a little past the end. */
 const spareBytes = 64
+/** Behind the input, hashes of lines that were handed over; pages that are not used take no memory. */
+const seenAt = 524_288
+const seenBytes = 65_536 * 8
 
 interface Loaded {
   readonly program: Program
@@ -53,7 +58,7 @@ let loaded: Loaded | undefined
 function load(): Loaded {
   if (loaded) return loaded
   const { Memory, Module, Instance } = (globalThis as unknown as { WebAssembly: Assembly }).WebAssembly
-  const memory = new Memory({ initial: Math.ceil((inputAt + inputBytes + spareBytes) / 65_536) })
+  const memory = new Memory({ initial: Math.ceil((seenAt + seenBytes) / 65_536) })
   const { exports } = new Instance(new Module(Buffer.from(sieveProgram, 'base64')), { env: { memory } })
   loaded = { program: exports as Program, memory: new Uint8Array(memory.buffer), view: new DataView(memory.buffer) }
   layOutWords(loaded)
@@ -97,7 +102,16 @@ export const sift = (source: ByteSource, found: (line: Sifted) => void): number 
 /** Hands over each line of a part of a source that is not blank, with its shape; gives how many line feeds there are. */
 export const siftShapes = (source: ByteSource, from: number, to: number, found: (line: Sifted) => void): number => pass(source, 'shapes', from, to, found)
 
-function pass(source: ByteSource, kind: 'sieve' | 'shapes', first: number, last: number, found: (line: Sifted) => void): number {
+/**
+ * Hands over the lines of a source without most of those that are like one before: of the same words, with other numbers. Lines of one shape here,
+ * other than 0, are of one `lineShape`; where `withNumbers`, they are the same. Gives how many line feeds there are.
+ */
+export function siftDistinct(source: ByteSource, withNumbers: boolean, found: (line: Sifted) => void): number {
+  load().program.forget(withNumbers ? 1 : 0)
+  return pass(source, 'distinct', 0, source.length, found)
+}
+
+function pass(source: ByteSource, kind: 'sieve' | 'shapes' | 'distinct', first: number, last: number, found: (line: Sifted) => void): number {
   const { program, memory } = load()
   let feeds = 0
   let at = first
