@@ -53,6 +53,32 @@ describe('an error of a model provider', () => {
     expect(classifyProviderError(text, { now })).toEqual({ class: 'unknown', ...guidance.unknown, retryAfterMs: null, status: null, evidence: null })
   })
 
+  it.each([
+    ['503', 503],
+    ['Error: 429 {"type":"error"}', 429],
+    ['API Error (529 {"type":"error"})', 529],
+    ['HTTP/1.1 429 Too Many Requests', 429],
+    ['Request failed with status code 401', 401],
+    ['unexpected status 502 Bad Gateway: error code: 502', 502],
+    ['Request rejected (429)', 429],
+    ['[503] the gateway says no', 503],
+    ['HttpError 503', 503],
+    ['The provider responded with 500', 500],
+    ['Received 502 from upstream', 502],
+    ["Error code: 400 - {'error': {'code': 400}}", 400],
+    ["Server error '503 Service Unavailable' for url 'https://example.org/v1'", 503],
+    ['{"error":{"code":429,"status":"Too Many Requests"}}', 429],
+    ['used 503 of 504 tokens', null],
+    ['error: 500 items not processed', null],
+    ['returned 429 rows', null],
+    ['failed after 500 ms', null],
+    ['listen EADDRINUSE: address already in use :::5000', null],
+    ["no such file or directory, open '/tmp/429'", null],
+    ['Limit 500, Used 429, Requested 503', null],
+  ])('has the status that stands where one stands: %s', (text, status) => {
+    expect(classifyProviderError(text).status).toBe(status)
+  })
+
   it('is not judged by the request that it carries', () => {
     const error = Object.assign(new Error('boom'), {
       requestBodyValues: { messages: [{ content: 'rate limit exceeded, 429' }] },

@@ -49,8 +49,9 @@ const statusPositions: readonly RegExp[] = [
   /\bhttp(?:\/\d(?:\.\d)?)?(?: (?:error|status|code|response|request))?(?: code)?[ :]{0,2}\(?([45]\d\d)\b(?![.,]?\d)/gi,
   /\berror code["']?[ :=-]{1,3}([45]\d\d)\b(?![.,]?\d)/gi,
   /\bresponse (?:code )?([45]\d\d)\b(?![.,]?\d)/gi,
+  /\[([45]\d\d)\]/g,
   new RegExp(
-    String.raw`\b(?:error|exception|failed|failure|rejected|returned|errored)["']?(?: with)?[: ]{0,3}[([]?([45]\d\d)\b(?![.,]?\d)(?! ?${noun}(?<!status))`,
+    String.raw`\b(?:\w{0,40}error|\w{0,40}exception|failed|failure|rejected|returned|received|got|responded|replied|errored)["']?(?: with)?[: ]{0,3}[([]?([45]\d\d)\b(?![.,]?\d)(?! ?${noun}(?<!status))`,
     'gi',
   ),
   new RegExp(String.raw`(?:^|[\s'"([])([45]\d\d)[:\s-]{1,3}${reasonPhrase}`, 'gi'),

@@ -103,7 +103,7 @@ export const google: Table = {
       says: [
         /\bmodel is overloaded\b/i,
         /\ban internal error (?:has )?occurred\b/i,
-        /\bdeadline (?:exceeded|expired before operation)/i,
+        /(?<!context )\bdeadline (?:exceeded|expired before operation)/i,
         /\bservice is currently unavailable\b/i,
       ],
     },

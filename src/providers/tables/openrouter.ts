@@ -71,6 +71,7 @@ export const openrouter: Table = {
         /\bcredits? (?:have been |has been |is |are )?(?:exhausted|depleted|used up|insufficient)\b/i,
       ],
     },
+    { class: 'bad-request', says: [/\binput was flagged\b/i, /\brequires moderation\b/i] },
     {
       class: 'unsupported-model',
       says: [
@@ -96,7 +97,7 @@ export const openrouter: Table = {
     },
   ],
   hints: [
-    { class: 'bad-request', says: [/\bllm provider not provided\b/i, /\binput was flagged\b/i] },
+    { class: 'bad-request', says: [/\bllm provider not provided\b/i] },
     { class: 'server', says: [/\bprovider returned (?:an )?error\b/i, /\bupstream (?:request failed|error|service)\b/i] },
   ],
 }

@@ -248,7 +248,8 @@ export const anybody: Table = {
       says: [
         /\bmodels?\b.{0,100}\b(?:does not exist|not exist|doesn.t exist|(?:is|was)(?: not|n't) (?:found|available|supported|enabled|allowed|accessible)|has been (?:deprecated|decommissioned|retired|shut ?down)|is (?:deprecated|disabled|unavailable|no longer (?:available|supported)))\b/i,
       ],
-      unless: /\bunsupported (?:parameter|value)\b|\boverloaded\b|\btemporarily\b|\btry again later\b|\bpermission ['"`]?[\w.]{3,60}['"`]? denied\b/i,
+      unless:
+        /\bunsupported (?:parameter|value)\b|\boverloaded\b|\btemporarily\b|\btry again later\b|\bpermission ['"`]?[\w.]{3,60}['"`]? denied\b|\bcountr(?:y|ies)\b/i,
     },
     {
       class: 'unsupported-model',
@@ -320,8 +321,6 @@ export const anybody: Table = {
         /^(?:\W|error|api){0,12}(?:unauthorized|forbidden|access denied)\b/i,
         /\b(?:unauthorized|forbidden)\W{0,6}$/i,
         /\bauthentication error\b/i,
-        /\battention required! \| cloudflare\b/i,
-        /\byou have been blocked\b/i,
         /\borganization has been restricted\b/i,
         /\blogin fail/i,
       ],
@@ -371,6 +370,25 @@ export const anybody: Table = {
         /\bsomething went wrong\b/i,
         /\b(?:an )?(?:internal|unexpected) error (?:has )?(?:occurred|happened)\b/i,
         /\btry again (?:later|in a (?:few )?(?:moment|minute|while)s?)\b/i,
+      ],
+    },
+  ],
+}
+
+/** What stands in front of providers: Cloudflare and other gateways, by what their pages say. */
+export const proxies: Table = {
+  name: 'proxies',
+  says: [
+    { class: 'rate-limit', says: [/\berror code:? 1015\b/i, /\byou are being rate limited\b/i] },
+    {
+      class: 'permanent-auth',
+      says: [
+        /\berror code:? (?:1006|1007|1008|1009|1010|1020)\b/i,
+        /\benable javascript and cookies to continue\b/i,
+        /\bused cloudflare to restrict access\b/i,
+        /\battention required! \| cloudflare\b/i,
+        /\byou have been blocked\b/i,
+        /\bproxy authentication required\b/i,
       ],
     },
   ],

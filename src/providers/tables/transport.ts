@@ -175,6 +175,7 @@ export const transport: Table = {
     {
       class: 'network',
       says: [
+        /\baborted due to (?:a )?timeout\b/i,
         /\berror sending request for url\b/i,
         /\bfetch failed\b/i,
         /\bfailed to fetch\b/i,
@@ -214,7 +215,7 @@ export const transport: Table = {
       class: 'connection',
       says: [
         /\bconnection (?:error|refused|reset|aborted|closed|lost|was (?:closed|reset|refused|aborted|forcibly closed)|terminated|attempts failed|broken|pool|dropped|failed|interrupted)\b/i,
-        /\bsocket (?:hang up|closed|connection was closed|disconnected)\b/i,
+        /\bsocket (?:hang up|closed|is closed|was closed|connection was closed|disconnected)\b/i,
         /\bother side closed\b/i,
         /\bbroken pipe\b/i,
         /\bserver disconnected\b/i,
