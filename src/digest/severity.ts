@@ -210,10 +210,13 @@ function severityOf(unstamped: string, message: string, mark: Mark): Severity {
 const continuation =
   /^goroutine \d|^\[signal |^created by |^[\w./*()$-]{1,200}\(.{0,300}\)$|^\s*(?:at\s|\.{3}|Caused by|Suppressed|File "|[|│┃>^~+*-]|-->|\d{1,6} [|│]|=+>|(?:stdout|stderr|expected|actual|received|got|want|symbol|location|required|found|reason|left|right|note|help|diff|Error|error|message|cause|caused|in|from)\b|E {2})/i
 
-/** True for a line that only says where help is, or that something else went well. */
+// What stands in a rule, or before a blank line of what pytest explains.
+const ruleSign = /^E(?=\s*$)|\[\d{1,7}\/\d{1,7}\](?=[^\w\s]*$)/
+
+/** True for a line that only rules, that says where help is, or that something else went well. */
 export function isFiller(line: string): boolean {
   const message = unstamp(line).replace(/^\s*\[?(?:ERROR|INFO|npm ERR!)\]?[\s:]*/, '')
-  return !/[\p{L}\p{N}]/u.test(message) || boilerplate.test(message) || passing.test(line)
+  return !/[\p{L}\p{N}]/u.test(message.replace(ruleSign, '')) || boilerplate.test(message) || passing.test(line)
 }
 
 /** True for a line that goes on with what `headline` began: deeper, or of a form that begins nothing. */
