@@ -129,7 +129,7 @@ describe('whatever comes in', () => {
 
   it('is classified, with a delay that is null or within its bounds', () => {
     const { int, pick } = random(20261130)
-    for (let round = 0; round < 2_000; round += 1) {
+    for (let round = 0; round < 300; round += 1) {
       const text = Array.from({ length: int(0, 12) }, () => pick(parts)).join('')
       const forms = [
         text,
