@@ -13,7 +13,7 @@ export function csv(source: Source): Found | undefined {
   if (!first) return undefined
   const names = splitRow(first.text, delimiter)
   const hasHeader = isHeader(names)
-  const fields = fieldsOf()
+  const fields = fieldsOf(source.mask)
   let rows = 0
   let odd = 0
   for (const { text, number } of source.lines()) {

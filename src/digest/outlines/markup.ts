@@ -26,8 +26,8 @@ export function markup(source: Source): Found | undefined {
 }
 
 function factsOfHtml(text: string, counts: ReadonlyMap<string, number>): string[] {
-  const title = inner(text, /<title[^>]{0,200}>([^<]{0,300})/i)
-  const headings = [...text.matchAll(/<(h[1-3])\b[^>]{0,300}>([\s\S]{0,300}?)<\/h[1-3]>/gi)]
+  const title = inner(text, /<title[^<>]{0,200}>([^<]{0,300})/i)
+  const headings = [...text.matchAll(/<(h[1-3])\b[^<>]{0,300}>((?:[^<]|<(?!\/?h[1-3])){0,300})<\/h[1-3]>/gi)]
     .slice(0, maxHeadings)
     .map((match) => `${match[1]}: ${plain(match[2] ?? '')}`)
   const counted = worthCounting.filter((name) => counts.has(name)).map((name) => `${name} ${counts.get(name)}`)

@@ -33,6 +33,8 @@ export interface Source {
   whole(): string | undefined
   /** The beginning of the text, long lines and all. */
   head(chars: number): string
+  /** Takes secrets out of what is made of the text: decoded, it may show one that no line does. */
+  mask(text: string): string
 }
 
 const probeLines = 60
@@ -78,6 +80,7 @@ export function sourceOf(stream: LogStream): Source | undefined {
     },
     whole: () => (complete && first.source.length <= maxWholeBytes ? sectionText(first, first.source.length) : undefined),
     head: (chars) => sectionText(first, chars * 4).slice(0, chars),
+    mask: (text) => (first.mask ? first.mask.mask(text) : text),
   }
 }
 

@@ -11,7 +11,7 @@ export function table(source: Source): Found | undefined {
   if (!header || rows.length < minRows) return undefined
   const layout = layouts.map((layoutOf) => layoutOf(header.text)).find((candidate) => candidate && rows.every(({ text }) => candidate.cells(text)))
   if (!layout) return undefined
-  const fields = fieldsOf()
+  const fields = fieldsOf(source.mask)
   let count = 0
   let odd = 0
   for (const { text, number } of source.lines()) {

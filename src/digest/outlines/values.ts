@@ -13,31 +13,38 @@ const maxShownDistinct = 5
 const maxTextBytes = 40
 const maxKeys = 40
 
+/** Takes secrets out of a text. What is decoded may show one that was masked in no line of the text, such as an escape of JSON hid it. */
+export type MaskValue = (text: string) => string
+
 /** Collects values one by one; bounded memory, whatever comes. */
-export function valuesOf(depth = 0): Values {
+export function valuesOf(mask: MaskValue, depth = 0): Values {
   let count = 0
   let nulls = 0
   const numbers = { count: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY }
   const texts = { count: 0, shortest: Number.POSITIVE_INFINITY, longest: 0, example: '' }
   const lists = { count: 0, shortest: Number.POSITIVE_INFINITY, longest: 0 }
   let objects = 0
-  const distinct = new Map<string, number>()
+  // By what is shown of them: how many, and the first one whole.
+  const distinct = new Map<string, { times: number; readonly first: string | boolean }>()
   let many = false
   let items: Values | undefined
   let fields: Fields | undefined
 
-  function see(name: string): void {
+  function see(name: string, first: string | boolean): void {
     const known = distinct.get(name)
-    if (known !== undefined) distinct.set(name, known + 1)
-    else if (distinct.size < maxDistinct) distinct.set(name, 1)
+    if (known !== undefined) known.times += 1
+    else if (distinct.size < maxDistinct) distinct.set(name, { times: 1, first })
     else many = true
   }
 
+  const shown = (value: string | boolean): string => (typeof value === 'boolean' ? String(value) : `"${brief(mask(value))}"`)
+
   function describeTexts(): string {
     if (!many && distinct.size <= maxShownDistinct && (distinct.size === 1 || count > 2 * distinct.size)) {
-      return [...distinct]
-        .sort((a, b) => b[1] - a[1])
-        .map(([name, times]) =>
+      return [...distinct.values()]
+        .sort((a, b) => b.times - a.times)
+        .map(({ first, times }) => ({ name: shown(first), times }))
+        .map(({ name, times }) =>
           distinct.size === 1 && times === count && count > 1 ? `all ${name}` : times === 1 && count === 1 ? name : `${name} ${formatCount(times)}`,
         )
         .join(', ')
@@ -61,20 +68,20 @@ export function valuesOf(depth = 0): Values {
         texts.shortest = Math.min(texts.shortest, value.length)
         texts.longest = Math.max(texts.longest, value.length)
         if (texts.example === '') texts.example = value
-        see(shown(value))
-      } else if (typeof value === 'boolean') see(String(value))
+        see(brief(value), value)
+      } else if (typeof value === 'boolean') see(String(value), value)
       else if (Array.isArray(value)) {
         lists.count += 1
         lists.shortest = Math.min(lists.shortest, value.length)
         lists.longest = Math.max(lists.longest, value.length)
         if (depth < 2) {
-          items ??= valuesOf(depth + 1)
+          items ??= valuesOf(mask, depth + 1)
           for (const item of value.slice(0, maxKeys)) items.add(item)
         }
       } else if (typeof value === 'object') {
         objects += 1
         if (depth < 2) {
-          fields ??= fieldsOf(depth + 1)
+          fields ??= fieldsOf(mask, depth + 1)
           fields.add(value as Record<string, unknown>)
         }
       }
@@ -102,8 +109,9 @@ export interface Fields {
   describe(): string[]
 }
 
-export function fieldsOf(depth = 0): Fields {
+export function fieldsOf(mask: MaskValue, depth = 0): Fields {
   const byName = new Map<string, Values>()
+  const shownName = (name: string): string => brief(mask(name))
   let count = 0
   let more = 0
   return {
@@ -119,7 +127,7 @@ export function fieldsOf(depth = 0): Fields {
             more += 1
             continue
           }
-          values = valuesOf(depth)
+          values = valuesOf(mask, depth)
           byName.set(name, values)
         }
         values.add(value)
@@ -134,9 +142,10 @@ export function fieldsOf(depth = 0): Fields {
   }
 }
 
-const shownName = (name: string): string => clip(oneLine(name))
-const shown = (value: string): string => `"${clip(oneLine(value))}"`
-const clip = (text: string): string => (text.length <= maxTextBytes ? text : `${headBytes(text, maxTextBytes).trimEnd()}…`)
+function brief(value: string): string {
+  const text = oneLine(value)
+  return text.length <= maxTextBytes ? text : `${headBytes(text, maxTextBytes).trimEnd()}…`
+}
 const formatNumber = (n: number): string => (Number.isInteger(n) ? String(n) : String(Number(n.toPrecision(6))))
 
 /** `12 keys`, and the like. */
