@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { openHoldfast } from '../dist/index.mjs'
 import { interleaved, median, ms, printTable, timed, times } from './measure.mjs'
 import { openSeeder, rareRuns, rareWord } from './seed.mjs'
+import { indexingCost } from './unindexed.mjs'
 
 /** Whether a long history makes anything slow: a run, the list, a search. */
 export async function history({ quick, world, goals }) {
@@ -10,6 +11,7 @@ export async function history({ quick, world, goals }) {
   const listed = []
   const searched = []
   const ran = []
+  await indexingCost({ quick, world, goals })
   for (const runs of sizes) {
     await seeded.growTo(runs)
     const large = await openHoldfast({ root: world.folder('with-history'), env: { ...process.env, HOLDFAST_HOME: seeded.home } })
