@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest'
 import { estimateTokens } from '../../src/core/tokens.ts'
 import { program, testsInPlace } from '../cases/place.ts'
 
-const inPlace = testsInPlace(60_000)
+const inPlace = testsInPlace(120_000)
 
 const words = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta', 'eta', 'theta']
 /** Each line has a shape of its own, so that a digest has enough to fill any room with. */
