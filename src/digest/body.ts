@@ -54,7 +54,7 @@ export function digestBody(streams: readonly LogStream[], { budget, failed, spar
   }
   if (failed) chooseFailed(page, choice, bytes)
   else choosePassed(page, choice)
-  return { text: headBytes(page.render().join('\n'), budget - spare), more: moreOf(choice, talking) }
+  return { text: headBytes(page.render().join('\n'), budget - spare).trimEnd(), more: moreOf(choice, talking) }
 }
 
 /** What a recogniser gets wrong takes nothing from what is found without it. */
@@ -77,6 +77,10 @@ function describeStream(stream: LogStream): string {
 const wholeFactor = 64
 const minWholeBytes = 1 << 19
 
+/** What could be taken for words of a digest is shown with the numbers of its lines, which no line of an output has by itself. */
+const ourWords =
+  /^(?:\d{1,9} \| |(?:stdout|stderr) (?:empty|[\d,]{1,20} bytes?)\b|exit (?:\d{1,3}|code unknown)(?:; | \(failed\))|more: holdfast |against \S{1,60} \((?:passed|failed)|(?:gone|mended): )/
+
 function showWhole(streams: readonly LogStream[], talking: readonly LogStream[], budget: number): string | undefined {
   const complete = talking.every((stream) => stream.droppedBytes === 0 && stream.sections.length <= 1 && (stream.sections[0]?.firstLine ?? 1) === 1)
   const bytes = talking.reduce((sum, stream) => sum + stream.bytes, 0)
@@ -87,14 +91,17 @@ function showWhole(streams: readonly LogStream[], talking: readonly LogStream[],
     const section = stream.sections[0]
     const lines: string[] = []
     let blanks = 0
+    let isMistakable = false
     for (let line = section && lineFrom(section, 0, section.firstLine); line; line = lineAfter(line)) {
       const text = shownLine(line, budget + 1)
       room -= byteLength(text) + 1
       if (room < 0) return undefined
       blanks = text === '' ? blanks + 1 : 0
+      isMistakable ||= ourWords.test(text)
       lines.push(text)
     }
     lines.length -= blanks
+    if (isMistakable) for (const [i, line] of lines.entries()) lines[i] = `${i + 1} | ${line}`
     if (talking.includes(stream) || streams.length > 1) parts.push([`${describeStream(stream)}${lines.length > 0 ? ':' : ''}`, ...lines].join('\n'))
   }
   const text = parts.join('\n')

@@ -36,6 +36,21 @@ describe('the digest of an output', () => {
     expect(passing('one\n')).toBe('stdout 4 bytes, 1 line:\none\nstderr empty')
   })
 
+  it.each([
+    '7 | all is well',
+    'stderr empty',
+    'stderr 12 bytes, 1 line:',
+    'exit 0; 1.2 s; /x; run 3k9d2m7q4xwz',
+    'more: holdfast output x --lines 1-2',
+    'gone: error: x',
+  ])('shows an output with numbers where a line of it could be taken for one of the digest: %s', (line) => {
+    expect(failing(`one\n${line}\n`, 'careful\n')).toBe(`stdout ${line.length + 5} bytes, 2 lines:\n1 | one\n2 | ${line}\nstderr 8 bytes, 1 line:\ncareful`)
+  })
+
+  it('never ends with a line feed, wherever a budget cuts it', () => {
+    for (let budget = 0; budget < 200; budget += 1) expect(failing(chatter(300), '', budget)).not.toMatch(/\s$/)
+  })
+
   it('keeps the last of thousands of frames and CRLF lines apart', () => {
     const frames = `${Array.from({ length: 5001 }, (_, i) => `\rReceiving objects: ${Math.floor(i / 50)}% (${i}/5000)`).join('')}, done.\n`
     const digest = passing('first\r\nsecond\r\nA long old text\rNew\n', frames)

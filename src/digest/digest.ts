@@ -51,9 +51,9 @@ export function digestRun(run: RunFacts, streams: readonly LogStream[], options:
   lines.push(...comparisonLines(comparison, { budget, room: budget - byteLength(lines.join('\n')) - 1, failed, streams }))
   const used = byteLength(lines.join('\n'))
   // A command that never ran has printed nothing; the reason says so already.
-  if (run.state === 'failed' && streams.every((stream) => stream.bytes === 0)) return headBytes(lines.join('\n'), budget)
+  if (run.state === 'failed' && streams.every((stream) => stream.bytes === 0)) return cut(lines.join('\n'), budget)
   const room = budget - used - 1
-  if (room < minBodyBytes) return headBytes(lines.join('\n'), budget)
+  if (room < minBodyBytes) return cut(lines.join('\n'), budget)
   const brief = Math.max(leastBriefBytes, briefBytes - used - briefHintBytes)
   const body = digestBody(streams, { budget: room, failed, comparison, spare: room > 3 * maxHintBytes ? maxHintBytes : 0, brief })
   lines.push(body.text)
@@ -62,8 +62,11 @@ export function digestRun(run: RunFacts, streams: readonly LogStream[], options:
     const hint = `more: holdfast output ${oneLine(run.id)}${stream === 'stderr' ? ' --stream stderr' : ''} --lines ${from}-${to}`
     if (byteLength(lines.join('\n')) + byteLength(hint) + 1 <= budget) lines.push(hint)
   }
-  return headBytes(lines.join('\n'), budget)
+  return cut(lines.join('\n'), budget)
 }
+
+/** What a budget cuts right behind a line ends with that line. */
+const cut = (text: string, budget: number): string => headBytes(text, budget).trimEnd()
 
 /** What passed is told in so many bytes, head and all, whatever the budget is. */
 const briefBytes = 400

@@ -54,6 +54,9 @@ export function outlineOf(stream: LogStream, bytes: number): Outline | undefined
 const maxFactBytes = 200
 const maxRowBytes = 160
 
+/** Indented, so that no name in the data reads like a numbered line or a heading. */
+const factLine = (fact = ''): string => shorten(`  ${oneLine(fact)}`, maxFactBytes)
+
 /** Facts take half of the room, rows the rest, and facts what rows leave. */
 function layOut({ kind, facts, rows }: Found, bytes: number): Outline | undefined {
   const [headline = '', ...others] = facts
@@ -68,7 +71,7 @@ function layOut({ kind, facts, rows }: Found, bytes: number): Outline | undefine
   const reserved = rows.length === 0 ? 0 : room / 2
   let at = 0
   for (; at < others.length && room > reserved; at += 1) {
-    const line = shorten(oneLine(`  ${others[at]}`), maxFactBytes)
+    const line = factLine(others[at])
     if (!take(line)) break
     shown.push(line)
   }
@@ -82,7 +85,7 @@ function layOut({ kind, facts, rows }: Found, bytes: number): Outline | undefine
     texts.set(row.number, text)
   }
   for (; at < others.length; at += 1) {
-    const line = shorten(oneLine(`  ${others[at]}`), maxFactBytes)
+    const line = factLine(others[at])
     if (!take(line)) break
     shown.push(line)
   }
