@@ -23,7 +23,7 @@ function shownIn(text: string): Set<number> | undefined {
 }
 
 const tests = (count: number): string =>
-  ` RUN  v4.0.0 /work/app\n\n${Array.from({ length: count }, (_, i) => ` FAIL  src/part${i}.test.ts > keeps ${'abcdefghij'[i % 10]}${i}\nAssertionError: expected ${i} to be ${i + 1} // Object.is equality\n ❯ src/part${i}.test.ts:${i + 3}:9\n      1| source of ${i}\n\n⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯[${i + 1}/${count}]⎯\n\n`).join('')} Test Files  ${count} failed (${count})\n      Tests  ${count} failed (${count})\n`
+  ` RUN  v4.0.0 /home/ada/app\n\n${Array.from({ length: count }, (_, i) => ` FAIL  src/part${i}.test.ts > keeps ${'abcdefghij'[i % 10]}${i}\nAssertionError: expected ${i} to be ${i + 1} // Object.is equality\n ❯ src/part${i}.test.ts:${i + 3}:9\n      1| source of ${i}\n\n⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯⎯[${i + 1}/${count}]⎯\n\n`).join('')} Test Files  ${count} failed (${count})\n      Tests  ${count} failed (${count})\n`
 
 describe('the digest of what tools reported as failed', () => {
   it.each([
