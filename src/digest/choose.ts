@@ -10,6 +10,7 @@ import { describeRecognised } from './recognise.ts'
 import type { LogLine, Recognised } from './recognisers/recogniser.ts'
 import { isFiller, judge, severities } from './severity.ts'
 import type { Finding, Survey } from './survey.ts'
+import { verdictOf } from './verdict.ts'
 
 /** What there is to choose from. */
 export interface Choice {
@@ -57,9 +58,12 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   round(1, () => 30)
   for (const { stream, end } of incidents.slice(0, 1)) for (const line of linesAfter(end, 4)) page.show(stream, line)
   for (const { stream, tail } of [...surveys].reverse()) {
-    for (const group of [...tail].reverse()) if (/[\p{L}\p{N}]/u.test(lineHead(group.last)) && !page.showGroup(stream, group)) break
+    for (const group of [...tail].reverse()) if (saysSomething(lineHead(group.last)) && !page.showGroup(stream, group)) break
   }
 }
+
+/** Neither a rule nor the name of a test that passed. */
+const saysSomething = (line: string): boolean => /\p{L}/u.test(line) && verdictOf(line) !== 'passed'
 
 /** What of the room goes to naming all that a tool reported as failed, before details of any. */
 const briefShare = 0.85
