@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { carriedText } from './carrier.ts'
+import { carriedText, jobOf } from './carrier.ts'
 import type { LogSection } from './log.ts'
 import { lineAfter, lineFrom, textSection } from './log.ts'
 
@@ -40,6 +40,19 @@ describe('what carries every line of a log', () => {
   it('one carrier may be in another', () => {
     const texts = textsOf(logOf((i) => JSON.stringify({ log: `${clock(i)} INFO build-17 ${message(i)}\n`, stream: 'stdout', time: clock(i) })))
     expect(texts).toEqual(Array.from({ length: 120 }, (_, i) => message(i)))
+  })
+
+  it.each([
+    ['in brackets', (i: number) => `[${i % 3 === 0 ? 'api' : 'web'}] `],
+    ['before a colon', (i: number) => `${i % 3 === 0 ? 'api' : '@acme/web'}:build: `],
+  ])('the names of jobs %s are no part of their lines, and tell them apart', (_, tagOf) => {
+    const section = logOf((i) => tagOf(i) + message(i))
+    expect(textsOf(section)).toEqual(Array.from({ length: 120 }, (_, i) => message(i)))
+    const first = lineFrom(section, 0, 1)
+    const second = first && lineAfter(first)
+    const third = second && lineAfter(second)
+    expect(second && third && jobOf(second) === jobOf(third)).toBe(true)
+    expect(first && second && jobOf(first) === jobOf(second)).toBe(false)
   })
 
   it('a line that it does not carry stays as it is', () => {

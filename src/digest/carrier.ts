@@ -3,14 +3,19 @@ import { cleanLine } from '../core/text.ts'
 import { levelInFields } from './levels.ts'
 import type { LineRef, LogSection } from './log.ts'
 import { lineHead, lineToJudge } from './log.ts'
-import { unwrap } from './wrapper.ts'
+import { sourceOf, unwrap } from './wrapper.ts'
 
 /**
  * What carries the lines of one log and is the same before (nearly) all of them: a level, a host, a thread, the name of a logger, or
  * an envelope of JSON. It says nothing of a line, other than a level that some lines have and others have not. It is learned from a
- * sample of each section. Gives what it carries, or undefined for a line that it does not carry.
+ * sample of each section.
  */
-type Carrier = (line: string) => string | undefined
+interface Carrier {
+  /** What it carries, or undefined for a line that it does not carry. */
+  readonly carried: (line: string) => string | undefined
+  /** The job that a line is of, where the carrier names one. */
+  readonly job?: (line: string) => string | undefined
+}
 
 /** The text of a line that may be shown, without what carries every line of its log. */
 export const carriedText = (line: LineRef): string => uncarried(lineHead(line), carriersOf(line.section))
@@ -27,7 +32,7 @@ export const withoutCarriers = (line: string, section: LogSection, most: number)
 function uncarried(line: string, carriers: readonly Carrier[]): string {
   let text = line
   for (const carrier of carriers) {
-    const inner = carrier(text)
+    const inner = carrier.carried(text)
     if (inner === undefined) return text
     text = inner
   }
@@ -52,10 +57,10 @@ function learn(lines: readonly string[]): Carrier[] {
   const carriers: Carrier[] = []
   let sample = lines
   while (carriers.length < maxCarriers && sample.length >= minLines) {
-    const carrier = envelopeOf(sample) ?? columnsOf(sample)
+    const carrier = envelopeOf(sample) ?? columnsOf(sample) ?? tagsOf(sample)
     if (!carrier) break
     carriers.push(carrier)
-    sample = sample.flatMap((line) => carrier(line) ?? []).filter((line) => line.trim() !== '')
+    sample = sample.flatMap((line) => carrier.carried(line) ?? []).filter((line) => line.trim() !== '')
   }
   return carriers
 }
@@ -93,10 +98,11 @@ function envelopeOf(lines: readonly string[]): Carrier | undefined {
     if (objects.filter((line) => field.test(line)).length < lines.length * most) continue
     const isIdle = (line: string): boolean => (levelInFields(line) ?? 'info') === 'info'
     if (objects.filter(isIdle).length < objects.length * most) return undefined
-    return (line) => {
-      const found = line.startsWith('{') ? field.exec(line) : null
-      if (!found || !isIdle(line)) return undefined
-      return cleanLine(unescaped(found[1] as string))
+    return {
+      carried(line) {
+        const found = line.startsWith('{') ? field.exec(line) : null
+        return found && isIdle(line) ? cleanLine(unescaped(found[1] as string)) : undefined
+      },
     }
   }
   return undefined
@@ -108,6 +114,39 @@ function unescaped(text: string): string {
   } catch {
     return text
   }
+}
+
+// `[api] `, `web:build: `: the job that a line of an interleaved log is of.
+const tag = /^(?:\[[\w@./:-]{1,40}\]|@?[a-z][\w@./-]{0,40}(?::[\w@./:-]{1,40})?(?::|\s\|)) /
+const maxTags = 12
+
+/** The names of a few jobs, one of them before each line. */
+function tagsOf(lines: readonly string[]): Carrier | undefined {
+  const tags = lines.flatMap((line) => tagIn(line) ?? [])
+  const names = new Set(tags)
+  if (tags.length < lines.length * most || names.size > maxTags || names.size < 2 || names.size * 8 > tags.length) return undefined
+  const job = (line: string): string | undefined => {
+    const found = tagIn(line)
+    return found !== undefined && names.has(found) ? found : undefined
+  }
+  return {
+    job,
+    carried(line) {
+      const name = job(line)
+      return name === undefined ? undefined : line.slice(name.length)
+    },
+  }
+}
+
+function tagIn(line: string): string | undefined {
+  const found = tag.exec(line)?.[0]
+  return found === undefined || grave.test(found) || idleLevel.test(found.trim()) ? undefined : found
+}
+
+/** Which container, pod, process, job or step a line of an interleaved log is of; empty where it does not say. */
+export function jobOf(line: LineRef): string {
+  const text = lineHead(line)
+  return carriersOf(line.section)[0]?.job?.(text) ?? sourceOf(text)
 }
 
 const maxColumns = 7
@@ -141,16 +180,18 @@ function columnsOf(lines: readonly string[]): Carrier | undefined {
   const own = columns.slice(0, sure)
   if (!own.some(({ kind }) => kind === 'level') && !(isTimed && own.length > 0)) return undefined
   if (rows.length < lines.length * most) return undefined
-  return (line) => {
-    const text = unwrap(line)
-    let end = 0
-    for (const { fits } of own) {
-      const start = skipBlanks(text, end)
-      end = wordEnd(text, start)
-      if (start < text.length && !fits(text.slice(start, end))) return undefined
-    }
-    return text.slice(end + (text.charAt(end) === ' ' || text.charAt(end) === '\t' ? 1 : 0))
+  return { carried: (line) => behind(own, unwrap(line)) }
+}
+
+/** What stands behind the columns, where the words of a line fit in them. */
+function behind(columns: readonly Column[], text: string): string | undefined {
+  let end = 0
+  for (const { fits } of columns) {
+    const start = skipBlanks(text, end)
+    end = wordEnd(text, start)
+    if (start < text.length && !fits(text.slice(start, end))) return undefined
   }
+  return text.slice(end + (text.charAt(end) === ' ' || text.charAt(end) === '\t' ? 1 : 0))
 }
 
 interface Row {

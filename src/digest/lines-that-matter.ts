@@ -1,10 +1,10 @@
-import { carriedText } from './carrier.ts'
+import { carriedText, jobOf } from './carrier.ts'
 import type { LineRef } from './log.ts'
-import { lineAfter, lineBefore, lineHead } from './log.ts'
+import { lineAfter, lineBefore } from './log.ts'
 import { continues, isFiller, isHeading, isTitle, judge, severities } from './severity.ts'
 import { isInnermostLast, isOwnFrame, isStackFrame } from './stack.ts'
 import { verdictOf } from './verdict.ts'
-import { sourceOf, unwrap } from './wrapper.ts'
+import { unwrap } from './wrapper.ts'
 
 /** A line as its tool printed it, as far as it is judged. */
 export const toolText = (line: LineRef): string => unwrap(carriedText(line))
@@ -16,9 +16,9 @@ export function nextOf(line: LineRef): LineRef | undefined {
 
 function neighbour(line: LineRef, step: (line: LineRef) => LineRef | undefined): LineRef | undefined {
   let next = step(line)
-  const source = next && sourceOf(lineHead(line))
+  const source = next && jobOf(line)
   if (!source) return next
-  for (let i = 0; next && i < maxBetween && sourceOf(lineHead(next)) !== source; i += 1) next = step(next)
+  for (let i = 0; next && i < maxBetween && jobOf(next) !== source; i += 1) next = step(next)
   return next
 }
 
@@ -65,6 +65,10 @@ export function prefaceOf(headline: LineRef): LineRef[] {
     for (; above && found.length < maxPreface && isMessageOfTest(toolText(above)); above = before(above)) found.unshift(above)
     if (found.length > 0) return found
   }
+  if (text.startsWith('@@ -')) {
+    for (; above && found.length < maxPreface && isHeadOfDiff(toolText(above)); above = before(above)) found.unshift(above)
+    return found
+  }
   const file = placeFile.exec(text)?.[1]
   let nearest: LineRef | undefined = above
   for (let i = 0; nearest && i < maxAbove && toolText(nearest).trim() !== ''; i += 1, nearest = before(nearest)) {
@@ -89,6 +93,7 @@ export function prefaceOf(headline: LineRef): LineRef[] {
 const placeFile = /^(\S[^:(]{0,200}):\d/
 
 const indentOf = (line: string): number => line.length - line.trimStart().length
+const isHeadOfDiff = (line: string): boolean => /^(?:--- |\+\+\+ |diff |index [\da-f]|.*\bdiffers?\b)/.test(line)
 const isMessageOfTest = (line: string): boolean => /^\s+\S{1,200}:\d{1,7}: /.test(line)
 
 /** So many frames of a stack are worth their room; deeper ones belong to whatever called the program. */

@@ -5,9 +5,9 @@ const zone = String.raw`(?: ?Z| ?[+-]\d\d:?\d\d| (?:UTC|GMT))?`
 const prefixes = [
   // 2026-01-02T03:04:05.678Z, [2026-01-02 03:04:05,678], 03:04:05
   String.raw`\[?${date}[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?${zone}\]?:?`,
-  String.raw`\[?${time}Z?\]?`,
   // [03:04:05]W:<tab> [Step 1/3]
   String.raw`\[${time}\][ A-Za-z]?:(?:\s{1,4}\[Step \d{1,3}/\d{1,3}\])?`,
+  String.raw`\[?${time}Z?\]?`,
   // 00O, 01E+ behind a time
   String.raw`(?<=Z )\d\d[OE]\+?`,
   // Jan  2 03:04:05 host program[123]:
