@@ -62,8 +62,8 @@ const hasDigit = (text: string): boolean => /\d/.test(text)
 
 const rules: readonly Rule[] = [
   { pattern: new RegExp([...shapes, ...wordShapes].join('|'), 'g') },
-  // scheme://user:password@host; a password may hold @ but no slash, so that http://localhost:8080/@id stays.
-  { pattern: /(:\/\/[^\s/:@"'<>]{0,256}:)[^\s/?#"'<>]{1,512}(?=@)/g },
+  // scheme://user:password@host; a password may hold @ but no slash, so that http://localhost:8080/@id stays. JSON may escape slashes.
+  { pattern: /(:(?:\/\/|\\\/\\\/)[^\s/:@"'<>]{0,256}:)[^\s/?#"'<>]{1,512}(?=@)/g },
   {
     pattern:
       /(authorization\\?["']?[ \t]{0,8}[:=][ \t]{0,8}\\?["']?(?:(bearer|basic|token|negotiate|apikey)[ \t]{1,8})?)(?!(?:bearer|basic|token|negotiate|apikey|digest)\b)[^\s"'\\,;]{6,}/gi,

@@ -66,6 +66,7 @@ describe('a masker of assignments and addresses', () => {
       ["secret: 'a1b2c3d4e5'", "secret: '[masked]'"],
       ['https://host/x?token=abc123def&y=1', 'https://host/x?token=[masked]&y=1'],
       ['db: postgres://app:p@ss@db.host:5432/app', 'db: postgres://app:[masked]@db.host:5432/app'],
+      ['{"db":"postgres:\\/\\/app:pa55word@db.host\\/app"}', '{"db":"postgres:\\/\\/app:[masked]@db.host\\/app"}'],
       ['git clone https://me:s3cr3tpw@host/x.git', 'git clone https://me:[masked]@host/x.git'],
       ['authorization: Bearer abcdefabcdef', 'authorization: Bearer [masked]'],
       ['"Authorization": "Basic dXNlcjpwYXNz"', '"Authorization": "Basic [masked]"'],
@@ -130,6 +131,14 @@ describe('a masker of known values', () => {
       expect(shown).toContain('[masked]')
       for (let at = 0; at + 12 <= form.length; at += 1) expect(shown).not.toContain(form.slice(at, at + 12))
     }
+  })
+
+  it.each([
+    ['PHP', 'a\\/b<c>&d\\u00f6'],
+    ['Python', 'a/b<c>&d\\u00f6'],
+    ['Go', 'a/b\\u003cc\\u003e\\u0026dö'],
+  ])('masks the value as JSON of %s has it', (_, form) => {
+    expect(createMasker({ secrets: ['a/b<c>&dö'] }).mask(`{"x":"${form}"}`)).toBe('{"x":"[masked]"}')
   })
 
   it('masks each line of a value of several lines', () => {

@@ -269,7 +269,8 @@ function valuesToMask(secrets: readonly string[]): string[] {
 }
 
 function formsOf(value: string): string[] {
-  const forms = [value, JSON.stringify(value).slice(1, -1), value.replaceAll("'", "'\\''"), value.replaceAll('\n', '\r\n')]
+  const json = JSON.stringify(value).slice(1, -1)
+  const forms = [value, json, ...writersOfJson.map((write) => write(json)), value.replaceAll("'", "'\\''"), value.replaceAll('\n', '\r\n')]
   try {
     const encoded = encodeURIComponent(value)
     forms.push(
@@ -282,6 +283,16 @@ function formsOf(value: string): string[] {
   }
   return [...forms, ...base64Forms(value)]
 }
+
+const unicodeEscape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** What writers of JSON escape besides: those of PHP slashes, of Python and PHP all that is not ASCII, of Go what HTML minds. */
+const writersOfJson: readonly ((json: string) => string)[] = [
+  (json) => json.replaceAll('/', '\\/'),
+  (json) => json.replace(/[\u0080-\uffff]/g, unicodeEscape),
+  (json) => json.replace(/[\u0080-\uffff]/g, unicodeEscape).replaceAll('/', '\\/'),
+  (json) => json.replace(/[<>&]/g, unicodeEscape),
+]
 
 /** The characters of base64 that depend on the value alone, for each of the three ways it can fall into groups of three bytes. */
 function base64Forms(value: string): string[] {
