@@ -477,21 +477,22 @@ describe('small parts', () => {
   })
 
   it('holds no more of a long log than its ends', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
     const buffers: WeakRef<ArrayBuffer>[] = []
+    let held = 0
     const stdin = (async function* () {
       for (let i = 0; i < 50; i += 1) {
         const chunk = new Uint8Array(1 << 20)
         buffers.push(new WeakRef(chunk.buffer))
         yield chunk
       }
+      await new Promise((resolve) => setImmediate(resolve))
+      collect()
+      held = buffers.filter((buffer) => buffer.deref()).length
     })()
-    const log = await openLog({ stdin } as never, '-', 4 << 20)
-    expect(log.length).toBe(4 << 20)
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as () => void
-    await new Promise((resolve) => setImmediate(resolve))
-    collect()
-    expect(buffers.slice(4, -4).filter((buffer) => buffer.deref()).length).toBe(0)
+    expect((await openLog({ stdin } as never, '-', 4 << 20)).length).toBe(4 << 20)
+    expect(held).toBeLessThan(10)
   })
 
   it('reads UTF-16 from a pipe, however it is cut', async () => {
