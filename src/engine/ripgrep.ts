@@ -43,7 +43,7 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
     const paths = all.filter((path) => !plain.has(key(request, path)))
     if (paths.length === 0 || request.disguises.length === 0) return []
     const looked = await scanOnce(notPlain, ['--files-with-matches'], request, paths)
-    if (!wentWell(looked) || looked.truncated) return [{ ...looked, stdout: new Uint8Array(), truncated: true }]
+    if (!isUsable(looked) || !wentWell(looked) || looked.truncated) return [{ ...looked, stdout: new Uint8Array(), truncated: true }]
     const others = new Set(textOf(looked.stdout).split('\0'))
     for (const path of paths) if (!others.has(path)) plain.add(key(request, path))
     const rest = paths.filter((path) => others.has(path))
@@ -59,8 +59,7 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
       const results = await Promise.all([scanOnce(request.pattern, marking, request, paths), scanDisguises(request, paths)])
         .then(([one, more]) => [one, ...more])
         .catch(() => undefined)
-      // With `--no-messages` nothing is said about files that cannot be read: what is said is about the pattern.
-      if (!results?.every(({ outcome, stderr }) => outcome.kind !== 'exited' || stderr.length === 0)) return undefined
+      if (!results?.every(isUsable)) return undefined
       for (const result of results) {
         if (!wentWell(result) || result.truncated) complete = false
         readMarks(result.stdout, marks, capped)
@@ -70,6 +69,12 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
     return { marks, capped, complete }
   }
 }
+
+/**
+ * Whether it looked, if only until its time was up. With `--no-messages` nothing is said about files that cannot be read: what is said is
+ * about the pattern. One that crashed, or was killed by others, is no use: then the logs are read here.
+ */
+const isUsable = (result: ProgramResult): boolean => result.outcome.kind === 'timed_out' || (wentWell(result) && result.stderr.length === 0)
 
 /** It ends with 0 where it found something, with 1 where it did not, with 2 where a file could not be read. */
 const wentWell = ({ outcome }: ProgramResult): boolean => outcome.kind === 'exited' && (outcome.exitCode ?? 3) <= 2
