@@ -3,8 +3,11 @@ import { streamNames } from '../core/command.ts'
 import { tokensOf } from '../core/query.ts'
 import { logTotals, type RunRecord } from '../core/run.ts'
 import { stripControls } from '../core/text.ts'
+import { type LogStream, shownLine } from '../digest/log.ts'
+import { survey } from '../digest/survey.ts'
 import { sectionsOf } from '../engine/log-reader.ts'
 import type { AppContext } from './context.ts'
+import { logStreams } from './log-streams.ts'
 import { prepareText, textOf } from './screen-text.ts'
 
 /**
@@ -16,26 +19,23 @@ const indexBytes = { whole: 256 * 1024, ofLonger: 64 * 1024 }
 /** What indexing may keep this process from anything else for, about. */
 const indexTurnMs = 10
 
-/** A run that ended, and of its output what was shown of it: the lines that matter, also from the middle of a long log. */
-export interface ToIndex {
-  readonly record: RunRecord
-  readonly digest?: string | undefined
-}
+/** Of a longer stream also the lines that look like trouble, wherever they stand, the worst first; of each so much. */
+const troubleBytes = { all: 32 * 1024, line: 400 }
 
 /** Makes the output of ended runs findable. Those of one turn go to the store together. */
-export async function indexRuns(context: AppContext, runs: readonly ToIndex[]): Promise<void> {
-  for (let at = 0; at < runs.length; ) {
+export async function indexRuns(context: AppContext, records: readonly RunRecord[]): Promise<void> {
+  for (let at = 0; at < records.length; ) {
     const until = performance.now() + indexTurnMs
     const writes: Promise<void>[] = []
-    do writes.push(indexRun(context, runs[at++] as ToIndex))
-    while (at < runs.length && performance.now() < until)
+    do writes.push(indexRun(context, records[at++] as RunRecord))
+    while (at < records.length && performance.now() < until)
     await Promise.all(writes)
-    if (at < runs.length) await new Promise((resolve) => setImmediate(resolve))
+    if (at < records.length) await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
-/** Its purpose, its command, and both streams, of long ones their beginning and end and what a digest chose. */
-async function indexRun(context: AppContext, { record, digest }: ToIndex): Promise<void> {
+/** Its purpose, its command, and both streams, of long ones their beginning and end and the lines that matter. */
+async function indexRun(context: AppContext, record: RunRecord): Promise<void> {
   const folder = context.records.folder(record.id)
   const masker = context.masking.forRun(folder)
   const texts = [record.command, record.purpose ?? '']
@@ -48,8 +48,22 @@ async function indexRun(context: AppContext, { record, digest }: ToIndex): Promi
     const known = record.pty ? undefined : logTotals(record, stream)
     for (const { text } of sectionsOf(textOf(folder, record, stream).pieces, indexBytes, known)) texts.push(stripControls(masker.mask(text)))
   }
-  if (!whole && digest !== undefined) texts.push(digest)
+  if (!whole) for (const stream of logStreams(folder, record, { masker })) if (stream.bytes > indexBytes.whole) texts.push(...troubleIn(stream))
   await context.records.index(record.id, tokensOf(texts.join('\n')), whole)
+}
+
+function troubleIn(stream: LogStream): string[] {
+  const texts: string[] = []
+  let left = troubleBytes.all
+  for (const { members } of [...survey(stream).findings].sort((a, b) => b.weight - a.weight)) {
+    for (const member of members) {
+      const text = shownLine(member, troubleBytes.line)
+      left -= text.length
+      if (left < 0) return texts
+      texts.push(text)
+    }
+  }
+  return texts
 }
 
 /** Indexes what a Holdfast that ended early has left, newest first. */
@@ -58,6 +72,6 @@ export async function indexPending(context: AppContext, limit: number): Promise<
   const records = await Promise.all(ids.map((id) => context.records.require(id).catch(() => undefined)))
   await indexRuns(
     context,
-    records.flatMap((record) => (record && record.state !== 'running' ? [{ record }] : [])),
+    records.flatMap((record) => (record && record.state !== 'running' ? [record] : [])),
   )
 }

@@ -16,7 +16,7 @@ import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { supervisorNeeded } from './holding.ts'
 import { makeHome, tryHome } from './home.ts'
-import { indexPending, indexRuns, type ToIndex } from './index-output.ts'
+import { indexPending, indexRuns } from './index-output.ts'
 import { writeInput } from './input.ts'
 import { streamOf } from './log-streams.ts'
 import { createPlaces } from './places.ts'
@@ -53,7 +53,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
   const held: HeldRuns = { context, places }
   const background = new Set<Promise<unknown>>()
   /** Runs that are over and not in the index yet. */
-  const ended: ToIndex[] = []
+  const ended: RunRecord[] = []
   let indexing: NodeJS.Timeout | undefined
 
   function later(work: () => Promise<unknown>): void {
@@ -73,7 +73,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       const { record } = await run.finished
       // One that was let go of is indexed by whoever finds its end.
       if (record.state === 'running') return
-      ended.push({ record })
+      ended.push(record)
       indexing ??= setTimeout(() => later(indexEnded), indexAfterMs).unref()
     })
   }

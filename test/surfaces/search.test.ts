@@ -185,4 +185,19 @@ describe('a search', () => {
       ],
     })
   })
+
+  it('knows what looks like trouble in the middle of a long log, and is told of it without a scan', async () => {
+    const line = (i: number): string => `step ${i} of the long way went as it should, with nothing to be told`
+    const lines = Array.from({ length: 12_000 }, (_, i) =>
+      i === 6_000 ? 'error: gizmoExploded in the engine room' : i === 7_000 ? 'a word like zanzibarQuiet is no trouble' : line(i),
+    )
+    writeFileSync(join(world.root, 'log'), `${lines.join('\n')}\n`)
+    const { id } = await quick.exec({ argv: ['cat', 'log'] })
+    const before = scans.count
+    expect((await quick.search({ query: 'gizmoExploded', run: id })).hits.map(({ ref }) => ref)).toEqual([`${id}:6001`])
+    const { hits } = await quick.search({ query: 'gizmoExploded' })
+    expect(hits.map(({ ref }) => ref)).toEqual([`${id}:6001`])
+    expect(scans.count).toBeGreaterThan(before)
+    expect((await quick.search({ query: 'zanzibarQuiet' })).hits.map(({ ref }) => ref)).toEqual([`${id}:7001`])
+  }, 60_000)
 })
