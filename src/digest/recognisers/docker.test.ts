@@ -23,9 +23,7 @@ describe('the recogniser for docker', () => {
     [
       'docker-no-daemon',
       'Docker CLI 28.2',
-      {
-        failed: 2,
-      },
+      {},
       [
         '5 unable to prepare context: unable to evaluate symlinks in Dockerfile path: lstat /srv/app/Dockerfile: no such file or directory @ - | -',
         '6 Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running? @ - | -',
@@ -53,6 +51,16 @@ describe('the recogniser for docker', () => {
     const recognised = recogniseWith(docker, sample(name))
     expect(recognised?.counts).toEqual(counts)
     expect(failuresOf(recognised)).toEqual(failures)
+  })
+
+  it('takes refusals that are alike for one, and none for a step', () => {
+    const refusals = Array.from({ length: 30 }, (_, i) => `Error response from daemon: No such container: job-${i}`)
+    const recognised = recogniseWith(docker, [...refusals, 'docker: Error response from daemon: port is already allocated'].join('\n'))
+    expect(recognised?.counts).toEqual({})
+    expect(failuresOf(recognised)).toEqual([
+      '1 Error response from daemon: No such container: job-0 @ - | -',
+      '31 Error response from daemon: port is already allocated @ - | -',
+    ])
   })
 
   it('explains a step by what it printed and by its line of the Dockerfile', () => {

@@ -16,6 +16,8 @@ const oldFailed = /^The command '.{1,2000}' returned a non-zero code: \d{1,5}$/
 const refused = /^(?:docker: )?((?:Error response from daemon: |Cannot connect to the Docker daemon at |unable to prepare context: |(?:COPY|ADD) failed: ).+)$/
 const built = /^#\d{1,4} naming to |^Successfully (?:built|tagged) /
 const maxSteps = 500
+/** A refusal without what it names last: scripts that tidy up are refused dozens of times alike, and go on. */
+const refusalKind = (refusal: string): string => refusal.replace(/: [^:]*$/, '')
 
 /** `docker build`, by BuildKit with plain progress and by the legacy builder, and refusals of the daemon. */
 export const docker: Recogniser = {
@@ -31,6 +33,7 @@ export const docker: Recogniser = {
     let place: string | undefined
     let pointed: LogLine | undefined
     let current = ''
+    const refusals = new Set<string>()
 
     const fail = (line: LogLine, title: string): void => {
       open = said.failure(line, title, undefined, title)
@@ -83,14 +86,18 @@ export const docker: Recogniser = {
         } else if (at !== undefined) place = at
         else if (pointedAt.test(text)) pointed ??= line
         else if (message !== undefined) conclude(line, message)
-        else if (refusal !== undefined) said.failure(line, refusal)
-        else if (stepWarned.test(text)) said.warning(line)
+        else if (refusal !== undefined) {
+          const kind = refusalKind(refusal)
+          if (!refusals.has(kind) && refusals.size < maxSteps) said.failure(line, refusal)
+          refusals.add(kind)
+        } else if (stepWarned.test(text)) said.warning(line)
         else if (built.test(text)) said.total(line)
         else readOld(line)
       },
       end() {
         point()
-        return said.result({ failed: said.failures || undefined, warnings: said.warnings || undefined })
+        // Of refusals only the kinds are told apart, so they are not counted.
+        return said.result({ failed: said.failures - refusals.size || undefined, warnings: said.warnings || undefined })
       },
     }
   },
