@@ -29,7 +29,9 @@ const glog = (i: number): string => clock(i).slice(11, 23)
 const short = 0.88
 const long = 0.82
 
-const carriers: readonly (readonly [name: string, put: (line: string, i: number) => string, cover?: number])[] = [
+type Carrier = readonly [name: string, put: (line: string, i: number) => string, cover?: number]
+
+const carriers: readonly Carrier[] = [
   ['a time and a level', (line, i) => `${clock(i)} INFO ${line}`],
   ['a time and a level in colour', (line, i) => `\u001b[2m${clock(i)}\u001b[0m \u001b[32m INFO\u001b[0m ${line}`],
   ['a time and a level in brackets', (line, i) => `[${clock(i)}] [INFO] ${line}`],
@@ -69,9 +71,9 @@ function scoreOf({ log, error_lines }: Case): { readonly hit: number; readonly c
 }
 
 describe.skipIf(!present)('the digest of a real build log', () => {
-  it.each(carriers)(
-    'behind %s holds why it failed',
-    (_, put, cover = short) => {
+  it.each(carriers.map(([name, put, cover = short]) => ({ name, put, cover })))(
+    'behind $name holds why it failed',
+    ({ put, cover }) => {
       const scores = cases().map(({ log, ...rest }) => scoreOf({ ...rest, log: log.split('\n').map(put).join('\n') }))
       const mean = (key: 'hit' | 'cover'): number => scores.reduce((sum, score) => sum + score[key], 0) / scores.length
       expect(mean('hit')).toBeGreaterThanOrEqual(0.97)
