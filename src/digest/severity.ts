@@ -31,7 +31,7 @@ const stamp = /^(?:\s*(?:\[\d[^\]]{0,40}\]|\d\d:\d\d(?=\s)|#\d{0,4}(?=\s)|[â”‚|â
 const unstamp = (line: string): string => unwrap(line).replace(stamp, '')
 
 const level =
-  /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"(?:level|severity|levelname)":\s?")?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|EMERG|ALERT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|emerg|alert|crit|error|err|warn(?:ing)?|info|debug)(?=[\])>|"/]|\s*:|\s-|\s)/
+  /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"(?:level|severity|levelname)":\s?")?(?:[A-Z]{2,8}_(?=(?:FATAL|ERROR|WARNING|INFO) ))?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|EMERG|ALERT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|emerg|alert|crit|error|err|warn(?:ing)?|info|debug)(?=[\])>|"/]|\s*:|\s-|\s)/
 
 const benign: readonly RegExp[] = [
   /\b(?:errors?|err|exception|failures?)["']?\s?[:=]\s?(?:none|null|nil|false|undefined|""|''|-)(?![\w.])/gi,
@@ -75,7 +75,7 @@ const summary: readonly RegExp[] = [
   /\b(?:failed|failures|errors)\s?[:=]\s?[1-9]/i,
   /^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* .*(?:Error|Stop)/,
   /\bexit(?:ed)?(?: with)?(?: non-zero)? (?:code|status):? -?[1-9]|\bnon-zero (?:exit|code|status)|\bexited, (?:code|status)=\w+, status=[1-9]|marked build as failure|^ninja: build stopped/i,
-  /^(?:error: )?aborting due to|^(?:error: )?could not compile|^COMPILATION ERROR|There (?:are|were) (?:test failures|errors)|^ELIFECYCLE|\bunsuccessful\b|ERR! (?:code ELIFECYCLE|errno \d|Exit status)|collect2: error|linker command failed|^Finished: (?:FAILURE|UNSTABLE|ABORTED)|^subprocess exited/i,
+  /^(?:error: )?aborting due to|^(?:error: )?could not compile|^COMPILATION ERROR|There (?:are|were) (?:test failures|errors)|^ELIFECYCLE|\bunsuccessful\b|ERR! (?:code ELIFECYCLE|errno \d|Exit status)|collect2: error|linker command failed|^Finished: (?:FAILURE|UNSTABLE|ABORTED)|^BEGIN failed--compilation aborted|^Compilation failed in require|^subprocess exited/i,
 ]
 
 const causes: readonly RegExp[] = [
@@ -93,6 +93,8 @@ const causes: readonly RegExp[] = [
 ]
 
 const failures: readonly RegExp[] = [
+  // What nobody handled ends a program: Lisp, Node, Dart, .NET.
+  /^Unhandled [\w.:$-]{1,80}(?: in | at |:|$)|\bCan't locate \S{1,200} in @INC\b|\boverflowed by \d|\bwill not fit in\b/,
   // A complaint that a program begins with its name, a place, or the word itself.
   /^(?!warn|note|info|debug|hint|trace)[a-z][\w+.-]{1,30}(?:\[\d{1,8}\])?: .{0,200}\b(?:errors?|fail(?:ed|ure)|cannot|can't|unable|could ?n[o']t|denied|invalid|not (?:found|permitted|allowed|supported)|no such|refused|unbound|unknown|unrecognized|illegal)\b/,
   /^(?:\.{0,2}\/)?[\w@./\\-]{1,200}\.\w{1,6}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?!warning|note|info|hint).{0,200}\b(?:undefined|undeclared|unresolved|cannot|invalid|unexpected|expected|not (?:used|found|declared|defined)|unused|missing|unknown|mismatch|fail(?:ed|ure)|denied|conflict)/i,
@@ -106,7 +108,7 @@ const failures: readonly RegExp[] = [
 // Where two texts that should be the same are not.
 const difference = /^@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@|\bdiffers?\b(?! in )|^(?:Would |would )?reformat(?:ted)? \S|\bwould (?:be )?reformat/
 const trouble =
-  /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like|unbound|unrecognized|unknown|illegal|unsupported|violat\w+|corrupt\w*|(?<!\+)incompatible|unreachable|crash\w*|exceeded|too many|not (?:permitted|allowed|supported|used)|no matching|forbidden|unauthorized|evicted|back-?off|diverged|overflow|deadlock|must be|broken|killed|panic\w*|assert\w*|giving up|gave up|exhausted)\b/i
+  /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like|unbound|unrecognized|unknown|illegal|unsupported|violat\w+|corrupt\w*|(?<!\+)incompatible|unreachable|crash\w*|exceeded|too many|not (?:permitted|allowed|supported|used)|no matching|forbidden|unauthorized|evicted|back-?off|diverged|overflow(?:ed|s)?|will not fit|deadlock|must be|broken|killed|panic\w*|assert\w*|giving up|gave up|exhausted)\b/i
 const warning = /^W: \S|\bwarn(?:ing)?s?\b|\bdeprecated?\b/i
 // A place in a source file, which makes a marked line a diagnosis.
 const place = /(?:[\w)\]]:\[?\d{1,7}(?:[,:]\d{1,7})?\]?|\(\d{1,7},\d{1,7}\))[:\s]/

@@ -93,6 +93,8 @@ export const troubleWords: readonly string[] = [
   'back-off',
   'diverged',
   'overflow',
+  'unhandled',
+  'will not fit',
   'deadlock',
   'must be',
   'bad interpreter',

@@ -13,7 +13,7 @@ const spoken =
 // GNU ld says what it misses behind the object file or the source line that asks for it.
 const missing = /(?:undefined reference to|multiple definition of|undefined symbol:|duplicate symbol:) ?['"`‘]?([^'’"`;]{1,400})/
 const refusal =
-  /^(?:cannot (?:find|open)|.{0,300}: (?:file not recognized|error adding symbols|undefined reference to|multiple definition of|undefined symbol:|relocation ))/
+  /^(?:cannot (?:find|open)|region ['"`‘].{1,100} overflowed by \d|.{0,300} (?:will not fit in region|overlaps section) |.{0,300}: (?:file not recognized|error adding symbols|undefined reference to|multiple definition of|undefined symbol:|relocation ))/
 const closing = /^ld returned \d|^linker command failed|^(?:all|some) warnings being treated as errors|^symbol\(s\) not found/
 const generated = /^(?:(\d{1,9}) warnings?)?(?: and )?(?:(\d{1,9}) errors?)? generated\.$/
 const looseReference = /^[^\s:][^:]{0,300}:(?:[^\s:][^:]{0,300}:)?(?:\d{1,7}|\([^)\s]{1,200}\)): (?:undefined reference to|multiple definition of) /
