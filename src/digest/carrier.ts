@@ -183,13 +183,21 @@ function columnsOf(lines: readonly string[]): Carrier | undefined {
   return { carried: (line) => behind(own, unwrap(line)) }
 }
 
-/** What stands behind the columns, where the words of a line fit in them. */
+/**
+ * What stands behind the columns. A word that most lines have may be part of what they say, so a line is carried as far as its words
+ * fit, if that is behind its level.
+ */
 function behind(columns: readonly Column[], text: string): string | undefined {
+  const needed = Math.max(1, columns.findLastIndex(({ kind }) => kind === 'level') + 1)
   let end = 0
-  for (const { fits } of columns) {
+  for (const [at, { fits }] of columns.entries()) {
     const start = skipBlanks(text, end)
-    end = wordEnd(text, start)
-    if (start < text.length && !fits(text.slice(start, end))) return undefined
+    const stop = wordEnd(text, start)
+    if (start < text.length && !fits(text.slice(start, stop))) {
+      if (at < needed) return undefined
+      break
+    }
+    end = stop
   }
   return text.slice(end + (text.charAt(end) === ' ' || text.charAt(end) === '\t' ? 1 : 0))
 }
