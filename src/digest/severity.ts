@@ -94,7 +94,7 @@ const causes: readonly RegExp[] = [
 
 const failures: readonly RegExp[] = [
   // What nobody handled ends a program: Lisp, Node, Dart, .NET.
-  /^Unhandled [\w.:$-]{1,80}(?: in | at |:|$)|\bCan't locate \S{1,200} in @INC\b|\boverflowed by \d|\bwill not fit in\b/,
+  /^Unhandled [\w.:$-]{0,80} {0,2}(?:in |at |:|$)|\bCan't locate \S{1,200} in @INC\b|\boverflowed by \d|\bwill not fit in\b/,
   // A complaint that a program begins with its name, a place, or the word itself.
   /^(?!warn|note|info|debug|hint|trace)[a-z][\w+.-]{1,30}(?:\[\d{1,8}\])?: .{0,200}\b(?:errors?|fail(?:ed|ure)|cannot|can't|unable|could ?n[o']t|denied|invalid|not (?:found|permitted|allowed|supported)|no such|refused|unbound|unknown|unrecognized|illegal)\b/,
   /^(?:\.{0,2}\/)?[\w@./\\-]{1,200}\.\w{1,6}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?!warning|note|info|hint).{0,200}\b(?:undefined|undeclared|unresolved|cannot|invalid|unexpected|expected|not (?:used|found|declared|defined)|unused|missing|unknown|mismatch|fail(?:ed|ure)|denied|conflict)/i,

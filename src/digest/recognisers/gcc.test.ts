@@ -211,6 +211,7 @@ describe('the recogniser for gcc and clang', () => {
     expect(details('gcc-errors', 0)).toEqual([
       'src/store.h:3:5: note: declared here',
       '8 |   int size = store_size(&s, 3);',
+      'src/main.c: In function ‘main’:',
       '3 | int store_size(struct store *s);',
     ])
     expect(details('gcc-template', 0)).toEqual([

@@ -19,6 +19,8 @@ const generated = /^(?:(\d{1,9}) warnings?)?(?: and )?(?:(\d{1,9}) errors?)? gen
 const looseReference = /^[^\s:][^:]{0,300}:(?:[^\s:][^:]{0,300}:)?(?:\d{1,7}|\([^)\s]{1,200}\)): (?:undefined reference to|multiple definition of) /
 // Apple's ld names the symbol in a line of its own.
 const asked = /^ {2}"(.{1,400})", referenced from:$/
+// Names the function in which the next diagnosis stands.
+const scope = /^\S[^:]{0,300}: (?:In|At) .{1,400}:$/
 const system = /^(?:\/usr\/|\/opt\/|\/Library\/|\/Applications\/|\/nix\/)/
 
 /** gcc, clang and what takes their format (clang-tidy, cppcheck), with their linkers. */
@@ -35,6 +37,7 @@ export const gcc: Recogniser = {
     /** How telling the indented lines after a diagnosis or a note are; undefined where they say nothing. */
     let rank: Rank | undefined
     let callers: LogLine[] = []
+    let within: LogLine | undefined
 
     const fail = (line: LogLine, message: string, place: string | undefined, key: string): void => {
       errors += 1
@@ -56,9 +59,11 @@ export const gcc: Recogniser = {
         open = undefined
       } else {
         fail(line, message, at, `${at} ${message}`)
+        if (within) open?.detail(within, ranks.other)
         for (const caller of callers) pointTo(caller)
       }
       callers = []
+      within = undefined
     }
     // A template fails in a header; who uses it wrongly stands in another line.
     const pointTo = (line: LogLine): void => {
@@ -115,6 +120,7 @@ export const gcc: Recogniser = {
         const symbol = asked.exec(text)?.[1]
         if (symbol !== undefined) return fail(line, `${symbol}, referenced from:`, undefined, symbol)
         if (text.startsWith('>>> ')) return open && placeIn(text) !== undefined ? pointTo(line) : undefined
+        if (scope.test(text)) within = line
         if (/^In file included from|^\s+from /.test(text)) rank = undefined
         else if (!/^\s/.test(text)) open = undefined
         else if (rank !== undefined) open?.detail(line, rank)
