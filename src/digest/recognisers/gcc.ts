@@ -20,7 +20,7 @@ const looseReference = /^[^\s:][^:]{0,300}:(?:[^\s:][^:]{0,300}:)?(?:\d{1,7}|\([
 // Apple's ld names the symbol in a line of its own.
 const asked = /^ {2}"(.{1,400})", referenced from:$/
 // Names the function in which the next diagnosis stands.
-const scope = /^\S[^:]{0,300}: (?:In|At) .{1,400}:$/
+const scope = /^\S[^:]{0,300}: (?:In (?!instantiation|substitution|file)|At ).{1,400}:$/
 const system = /^(?:\/usr\/|\/opt\/|\/Library\/|\/Applications\/|\/nix\/)/
 
 /** gcc, clang and what takes their format (clang-tidy, cppcheck), with their linkers. */
