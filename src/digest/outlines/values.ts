@@ -1,4 +1,4 @@
-import { formatCount, headBytes, oneLine, plural } from '../../core/text.ts'
+import { formatCount, headBytes, oneLine } from '../../core/text.ts'
 
 /** What the values of one field, column or list have in common; see `valuesOf`. */
 export interface Values {
@@ -147,6 +147,3 @@ function brief(value: string): string {
   return text.length <= maxTextBytes ? text : `${headBytes(text, maxTextBytes).trimEnd()}…`
 }
 const formatNumber = (n: number): string => (Number.isInteger(n) ? String(n) : String(Number(n.toPrecision(6))))
-
-/** `12 keys`, and the like. */
-export const keysOf = (object: object): string => plural(Object.keys(object).length, 'key')

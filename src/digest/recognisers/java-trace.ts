@@ -15,7 +15,7 @@ export const isFrame = (text: string): boolean =>
   /^\s*(?:at \S|\.{3} \d+ (?:more|common frames)|\[\.{3}\])/.test(text) || /\((?:Native Method|Unknown Source)\)$/.test(text) || frameOf(text) !== undefined
 
 /** `File.java:12` of a frame in code that is not of the platform or of a test tool. */
-export function ownPlace(text: string): string | undefined {
+function ownPlace(text: string): string | undefined {
   const frame = frameOf(text)
   return frame === undefined || foreign.test(frame.method) ? undefined : frame.place
 }
