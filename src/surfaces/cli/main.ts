@@ -49,7 +49,8 @@ async function serveAgent(ephemeral: boolean): Promise<number> {
   const { serveMcp } = await import('../mcp/serve.ts')
   const cwd = workingDirectory()
   await serveMcp({
-    openApp: async () => (await import('../../compose.ts')).openApp({ cwd, env: process.env, surface: 'mcp', ephemeral }),
+    cwd,
+    openApp: async (root) => (await import('../../compose.ts')).openApp({ cwd: root, env: process.env, surface: 'mcp', ephemeral }),
     stdin: process.stdin,
     stdout: process.stdout,
     version,

@@ -73,7 +73,7 @@ function inputText({ id, bytes, open, state }: InputResult): string {
   return open ? written : `${written}; ${state === 'running' ? 'its stdin has ended' : 'it has ended'}`
 }
 
-function outputText({ text, truncated, next, state }: OutputResult): string {
+export function outputText({ text, truncated, next, state }: OutputResult): string {
   const rest = truncated && next !== null ? `[there is more: lines ${JSON.stringify(next)}]` : truncated ? '[there is more]' : ''
   const nothing = text === '' && rest === '' ? (state === 'running' ? '[no such output so far]' : '[no such output]') : ''
   return [text.replace(/\n$/, ''), rest, nothing].filter((part) => part !== '').join('\n')
@@ -101,7 +101,7 @@ function runsText({ runs, total, warnings }: RunsResult): string {
   return [...lines, count, ...warned({ warnings })].join('\n')
 }
 
-function endOf({ state, outcome }: RunsResult['runs'][number]): string {
+export function endOf({ state, outcome }: RunsResult['runs'][number]): string {
   if (state !== 'ended' || outcome === null) return state
   if (outcome.kind === 'exited') return outcome.exitCode === null ? 'exit code unknown' : `exit ${outcome.exitCode}`
   const limit = outcome.limit === 'idle' ? ' (idle)' : ''

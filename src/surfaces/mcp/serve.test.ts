@@ -43,7 +43,7 @@ async function world(own: Partial<App> | (() => Promise<App>) = {}, isTerminal =
           events.push('opened')
           return fakeApp((event) => events.push(event), own)
         }
-  const served = serveMcp({ openApp, stdin, stdout, version: '9.9.9', onNote: (line) => notes.push(line) })
+  const served = serveMcp({ openApp, cwd: '/project', stdin, stdout, version: '9.9.9', onNote: (line) => notes.push(line) })
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(stdioTransport(stdout, stdin, () => {}))
   const made = { client, served, notes, events, lines: () => written.split('\n').slice(0, -1), stdin, stdout }

@@ -1,15 +1,14 @@
 import type { Readable, Writable } from 'node:stream'
-import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { App } from '../../app/api.ts'
-import { byteLength } from '../../core/text.ts'
-import { callTool } from './call-tool.ts'
+import { chooseRoot } from './roots.ts'
+import { createServer, overheadBytes } from './server.ts'
 import { stdioTransport } from './stdio-transport.ts'
-import { listTools } from './tools.ts'
 
 export interface ServeOptions {
-  /** Called at the first call of a tool, and again at a later one if it failed. */
-  readonly openApp: () => Promise<App>
+  /** Called at the first call that needs it, with the folder to work in, and again at a later one if it failed. */
+  readonly openApp: (root: string) => Promise<App>
+  /** Where this process was started. */
+  readonly cwd: string
   readonly stdin: Readable
   readonly stdout: Writable
   readonly version: string
@@ -22,23 +21,19 @@ const closeWithinMs = 4_000
 
 const endingSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
-const instructions =
-  'Run commands with exec: all output is kept and the answer is a digest; read more with output and search. ' +
-  'A run that is answered as running goes on: wait for it with wait.'
-
 /**
  * Serves MCP over two streams until the client is gone: its end of stdin, a failed stdout, or a signal. Then it cancels
  * what the app holds and resolves, at most 4 seconds later; a second signal makes that at once. The caller ends the
  * process, since answers that nobody reads may still wait in stdout.
  */
 export async function serveMcp(options: ServeOptions): Promise<void> {
-  const { openApp, stdin, stdout, version, onNote = () => {} } = options
+  const { openApp, cwd, stdin, stdout, version, onNote = () => {} } = options
   const restoreConsole = keepConsoleOffStdout()
   let opening: Promise<App> | undefined
   const requireApp = (): Promise<App> => {
     opening ??= (async () => {
-      const app = await openApp()
-      app.countShown({ surface: 'mcp', operation: 'tools', run: null, bytes: byteLength(instructions + JSON.stringify(listTools())) }).catch(() => {})
+      const app = await openApp(await chooseRoot(server, cwd, onNote))
+      app.countShown({ surface: 'mcp', operation: 'tools', run: null, bytes: overheadBytes() }).catch(() => {})
       return app
     })()
     const current = opening
@@ -47,30 +42,7 @@ export async function serveMcp(options: ServeOptions): Promise<void> {
     })
     return current
   }
-
-  const server = new Server(
-    { name: 'holdfast', version },
-    {
-      capabilities: { tools: {} },
-      instructions,
-      // Validates what a client answers to questions of the server, and this one asks none.
-      jsonSchemaValidator: {
-        getValidator: () => () => ({ valid: false, data: undefined, errorMessage: 'this server asks nothing' }),
-      },
-    },
-  )
-  server.onerror = (error) => onNote(error.message.split('\n', 1)[0] ?? '')
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listTools() }))
-  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal, _meta, sendNotification }) => {
-    const progressToken = _meta?.progressToken
-    const onProgress =
-      progressToken === undefined
-        ? undefined
-        : (update: { progress: number; message: string }): void => {
-            sendNotification({ method: 'notifications/progress', params: { progressToken, ...update } }).catch(() => {})
-          }
-    return callTool({ name: params.name, args: params.arguments ?? {}, signal, onProgress }, requireApp)
-  })
+  const server = createServer({ app: requireApp, version, onNote })
 
   let hurry = (): void => {}
   const hurried = new Promise<void>((resolve) => {
