@@ -1,4 +1,5 @@
 import { byteLength, headBytes, plural } from '../core/text.ts'
+import { atMark } from './brief.ts'
 import type { Choice } from './choose.ts'
 import { chooseFailed, choosePassed } from './choose.ts'
 import type { DigestOptions } from './digest.ts'
@@ -54,7 +55,8 @@ export function digestBody(streams: readonly LogStream[], { budget, failed, spar
   }
   if (failed) chooseFailed(page, choice, bytes)
   else choosePassed(page, choice)
-  return { text: headBytes(page.render().join('\n'), budget - spare).trimEnd(), more: moreOf(choice, talking) }
+  const text = page.render().join('\n')
+  return { text: atMark(text, budget - spare), more: moreOf(choice, talking) }
 }
 
 /** What a recogniser gets wrong takes nothing from what is found without it. */

@@ -3,8 +3,9 @@ import { formatDuration } from '../core/limits.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { RunRecord } from '../core/run.ts'
 import { isFailing } from '../core/run.ts'
-import { byteLength, headBytes, oneLine, plural, tailBytes } from '../core/text.ts'
+import { byteLength, oneLine, plural, tailBytes } from '../core/text.ts'
 import { digestBody } from './body.ts'
+import { atMark, briefOutcome } from './brief.ts'
 import { comparisonLines } from './comparison-lines.ts'
 import type { LogStream } from './log.ts'
 import type { Comparison } from './past.ts'
@@ -51,9 +52,9 @@ export function digestRun(run: RunFacts, streams: readonly LogStream[], options:
   lines.push(...comparisonLines(comparison, { budget, room: budget - byteLength(lines.join('\n')) - 1, failed, streams }))
   const used = byteLength(lines.join('\n'))
   // A command that never ran has printed nothing; the reason says so already.
-  if (run.state === 'failed' && streams.every((stream) => stream.bytes === 0)) return cut(lines.join('\n'), budget)
+  if (run.state === 'failed' && streams.every((stream) => stream.bytes === 0)) return atMark(lines.join('\n'), budget)
   const room = budget - used - 1
-  if (room < minBodyBytes) return cut(lines.join('\n'), budget)
+  if (room < minBodyBytes) return atMark(lines.join('\n'), budget)
   const brief = Math.max(leastBriefBytes, briefBytes - used - briefHintBytes)
   const body = digestBody(streams, { budget: room, failed, comparison, spare: room > 3 * maxHintBytes ? maxHintBytes : 0, brief })
   lines.push(body.text)
@@ -62,11 +63,8 @@ export function digestRun(run: RunFacts, streams: readonly LogStream[], options:
     const hint = `more: holdfast output ${oneLine(run.id)}${stream === 'stderr' ? ' --stream stderr' : ''} --lines ${from}-${to}`
     if (byteLength(lines.join('\n')) + byteLength(hint) + 1 <= budget) lines.push(hint)
   }
-  return cut(lines.join('\n'), budget)
+  return atMark(lines.join('\n'), budget)
 }
-
-/** What a budget cuts right behind a line ends with that line. */
-const cut = (text: string, budget: number): string => headBytes(text, budget).trimEnd()
 
 /** What passed is told in so many bytes, head and all, whatever the budget is. */
 const briefBytes = 400
@@ -130,8 +128,8 @@ function firstLine(run: RunFacts, budget: number): string {
   const place = byteLength(cwd) <= room ? cwd : room >= 16 ? `...${tailBytes(cwd, room - 3)}` : ''
   const full = `${outcome}${duration}${place === '' ? '' : `; ${place}${branch}`}${id}`
   if (byteLength(full) <= budget) return full
-  const brief = `${headBytes(outcome, budget - byteLength(id))}${id}`
-  return byteLength(brief) <= budget && budget > byteLength(id) + 16 ? brief : headBytes(outcome, budget)
+  const brief = `${briefOutcome(words, budget - byteLength(id))}${id}`
+  return byteLength(brief) <= budget && budget > byteLength(id) + 16 ? brief : briefOutcome(words, budget)
 }
 
 /** What a run has to say besides, each on a line of its own, in at most `room` bytes. */
