@@ -3,6 +3,7 @@ import { edges, type Found, refsOf, type Source, type SourceLine } from './sourc
 
 /** A document in Markdown: its headings with their lines, and how much code is in it. */
 export function markdown(source: Source): Found | undefined {
+  if (!source.probe.some(({ text }) => /^#{1,6} \S/.test(text))) return undefined
   const headings: SourceLine[] = []
   const languages = new Map<string, number>()
   let blocks = 0
@@ -22,8 +23,7 @@ export function markdown(source: Source): Found | undefined {
   }
   // A hash begins a comment in many languages; a document has links, lists, tables or code besides.
   const marks = source.probe.filter(({ text }) => /^(?:\s*[-*] \S|\s*\d+\. \S|> |\|.*\|)|\]\(|\*\*\S/.test(text)).length
-  const early = source.probe.some(({ text }) => /^#{1,6} \S/.test(text))
-  if (!early || headings.length < 2 || (blocks === 0 && marks < Math.max(3, source.probe.length / 10))) return undefined
+  if (headings.length < 2 || (blocks === 0 && marks < Math.max(3, source.probe.length / 10))) return undefined
   const facts = [
     `${plural(headings.length, 'heading')}, ${plural(blocks, 'block')} of code (${plural(code, 'line')}${languages.size > 0 ? `: ${[...languages].map(([name, n]) => `${name} ${n}`).join(', ')}` : ''})`,
   ]
