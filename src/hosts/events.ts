@@ -1,20 +1,39 @@
 import type { HostName } from './host.ts'
 
 /** The moments in the life of an agent's session at which a host asks us something, in our words. */
-export const moments = ['session-start', 'prompt', 'before-tool', 'after-tool', 'before-compaction', 'after-compaction', 'session-end'] as const
+export const moments = [
+  'session-start',
+  'prompt',
+  'before-tool',
+  'after-tool',
+  'after-failed-tool',
+  'before-compaction',
+  'after-compaction',
+  'session-end',
+] as const
 export type Moment = (typeof moments)[number]
 
-/** What each host calls them; where it has no name for one, it does not tell of it. */
+/**
+ * What each host calls them; where it has no name for one, it does not tell of it, or tells of it at another one: Claude Code and
+ * Codex start a session again after a compaction.
+ */
 export const eventNames: Readonly<Record<HostName, Readonly<Partial<Record<Moment, string>>>>> = {
   'claude-code': {
     'session-start': 'SessionStart',
     prompt: 'UserPromptSubmit',
     'before-tool': 'PreToolUse',
     'after-tool': 'PostToolUse',
+    'after-failed-tool': 'PostToolUseFailure',
     'before-compaction': 'PreCompact',
     'session-end': 'SessionEnd',
   },
-  codex: { 'session-start': 'SessionStart', prompt: 'UserPromptSubmit', 'before-tool': 'PreToolUse', 'after-tool': 'PostToolUse' },
+  codex: {
+    'session-start': 'SessionStart',
+    prompt: 'UserPromptSubmit',
+    'before-tool': 'PreToolUse',
+    'after-tool': 'PostToolUse',
+    'before-compaction': 'PreCompact',
+  },
   'gemini-cli': {
     'session-start': 'SessionStart',
     prompt: 'BeforeAgent',
@@ -25,6 +44,7 @@ export const eventNames: Readonly<Record<HostName, Readonly<Partial<Record<Momen
   },
   opencode: {
     'session-start': 'session.created',
+    prompt: 'chat.message',
     'before-tool': 'tool.execute.before',
     'after-tool': 'tool.execute.after',
     'before-compaction': 'experimental.session.compacting',
@@ -35,6 +55,7 @@ export const eventNames: Readonly<Record<HostName, Readonly<Partial<Record<Momen
     prompt: 'beforeSubmitPrompt',
     'before-tool': 'preToolUse',
     'after-tool': 'postToolUse',
+    'after-failed-tool': 'postToolUseFailure',
     'before-compaction': 'preCompact',
     'session-end': 'sessionEnd',
   },
@@ -47,6 +68,7 @@ export const eventNames: Readonly<Record<HostName, Readonly<Partial<Record<Momen
   },
   pi: {
     'session-start': 'session_start',
+    prompt: 'before_agent_start',
     'before-tool': 'tool_call',
     'after-tool': 'tool_result',
     'before-compaction': 'session_before_compact',
