@@ -35,6 +35,7 @@ const reasonGuidance: Partial<Record<ErrorReason, Partial<ErrorGuidance>>> = {
   git_missing: { retryable: 'no', fault: 'host', next: 'install git' },
   lfs_unavailable: { retryable: 'no', fault: 'host', next: 'install git-lfs' },
   file_failed: { retryable: 'no', fault: 'host', next: 'look at the disk' },
+  cannot_listen: { retryable: 'no', fault: 'host', next: 'take another port, or end what listens there' },
   home_unusable: { retryable: 'no', fault: 'host', next: 'make the folder usable, or name another with HOLDFAST_HOME' },
   git_failed: { retryable: 'no', fault: 'host', next: 'read what git answered' },
 }

@@ -111,6 +111,7 @@ const reasons = {
   ),
   home_unusable: reason<{ path: string; why: string }>('unavailable', (f) => `the folder ${f.path} cannot be used: ${f.why}`),
   file_unreadable: reason<{ path: string; why: string }>('not_found', (f) => `the file ${f.path} cannot be read: ${f.why}`),
+  cannot_listen: reason<{ address: string; why: string }>('unavailable', (f) => `cannot listen at ${f.address}: ${f.why}`),
   unsupported_platform: reason<{ platform: string }>(
     'unsupported',
     (f) => `Holdfast runs on Linux and macOS; on ${f.platform === 'win32' ? 'Windows' : f.platform}, use it inside WSL (Windows Subsystem for Linux)`,
