@@ -14,7 +14,7 @@ export interface CliIo {
   readonly env: NodeJS.ProcessEnv
   readonly cwd: string
   readonly platform: NodeJS.Platform
-  openApp(options: { cwd: string; env: NodeJS.ProcessEnv; surface: Surface }): Promise<App>
+  openApp(options: { cwd: string; env: NodeJS.ProcessEnv; surface: Surface; ephemeral?: boolean | undefined }): Promise<App>
   /** Calls back for each signal that asks this process to end, until the returned function is called. */
   onSignal(listener: (name: StopName) => void): () => void
   /** Ends this process at once. */

@@ -1,9 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import { maxMessageBytes } from './limits.ts'
 
-/** No line is longer; one that is would be held in memory whole. */
-const maxMessageBytes = 64 * 1024 * 1024
 /** A client that leaves this much unread has stopped reading. */
 const maxUnreadBytes = 64 * 1024 * 1024
 
