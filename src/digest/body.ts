@@ -11,6 +11,7 @@ import { outlineOf } from './outline.ts'
 import { pageOf } from './page.ts'
 import { recognise } from './recognise.ts'
 import type { Recognised } from './recognisers/recogniser.ts'
+import { withSecretFields } from './secret-fields.ts'
 import { severities } from './severity.ts'
 import { survey } from './survey.ts'
 
@@ -28,7 +29,8 @@ export interface DigestBody {
 }
 
 /** Totals, the lines that matter and the last lines of an output, in at most `budget` bytes; the output itself where it fits. */
-export function digestBody(streams: readonly LogStream[], { budget, failed, spare, brief, comparison }: BodyOptions): DigestBody {
+export function digestBody(all: readonly LogStream[], { budget, failed, spare, brief, comparison }: BodyOptions): DigestBody {
+  const streams = all.map(withSecretFields)
   const talking = streams.filter((stream) => stream.sections.some((section) => lineFrom(section, 0, section.firstLine)))
   if (talking.length === 0)
     return { text: headBytes(streams.every((stream) => stream.bytes === 0) ? 'no output' : streams.map(describeStream).join('; '), budget), more: null }
@@ -51,7 +53,7 @@ export function digestBody(streams: readonly LogStream[], { budget, failed, spar
     surveys: surveys.filter(isLog),
     incidents: incidents.filter((incident) => isLog(incident) || incident.strongest.finding.severity >= severities.failure),
     recognised,
-    newLines: comparison?.passing?.newLines.filter(isLog) ?? [],
+    newLines: comparison?.passing?.newLines.filter((placed) => streams.includes(placed.stream) && isLog(placed)) ?? [],
   }
   if (failed) chooseFailed(page, choice, bytes)
   else choosePassed(page, choice)

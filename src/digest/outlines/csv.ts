@@ -1,8 +1,8 @@
 import { formatCount, plural } from '../../core/text.ts'
+import { delimiters, isHeader, leastCells, splitRow } from './cells.ts'
 import { edges, type Found, refsOf, type Source } from './source.ts'
 import { fieldsOf } from './values.ts'
 
-const delimiters = [',', '\t', ';', '|'] as const
 const minRows = 4
 
 /** Rows of values between commas, tabs, semicolons or bars: how many, which columns with what values, the first and last rows. */
@@ -43,38 +43,13 @@ function isTable({ probe }: Source, delimiter: string): boolean {
   const [first] = probe
   if (!first || probe.length < minRows || /^\s/.test(first.text)) return false
   const header = splitRow(first.text, delimiter)
-  // Prose has commas, too, and two words on both sides of one are no row.
-  if (header.length < (delimiter === ',' || delimiter === '|' ? 3 : 2)) return false
+  if (header.length < leastCells(delimiter)) return false
   const rows = probe.map(({ text }) => splitRow(text, delimiter))
   if (rows.filter((cells) => cells.length === header.length).length < rows.length * 0.95) return false
   return isHeader(header) || share(rows.flat(), (cell) => typeof toValue(cell) === 'number') >= 0.5
 }
 
-const isHeader = (names: readonly string[]): boolean => names.every((name) => headerName.test(name)) && new Set(names).size === names.length
-/** A few words without the punctuation of a sentence or of code. */
-const headerName = /^(?=.{1,60}$)(?=.*\p{L})[\p{L}\p{N}_.#%/$@()-]{1,60}(?: [\p{L}\p{N}_.#%/$@()-]{1,60}){0,3}$/u
 const share = <T>(all: readonly T[], test: (one: T) => boolean): number => all.filter(test).length / Math.max(1, all.length)
-
-/** The cells of a row; quotes hold delimiters and doubled quotes. A quote that is not closed in its line ends with it. */
-function splitRow(text: string, delimiter: string): string[] {
-  if (!text.includes('"')) return text.split(delimiter).map((cell) => cell.trim())
-  const cells: string[] = []
-  let cell = ''
-  let quoted = false
-  for (let i = 0; i < text.length; i += 1) {
-    const char = text.charAt(i)
-    if (char === '"') {
-      if (quoted && text.charAt(i + 1) === '"') {
-        cell += '"'
-        i += 1
-      } else quoted = !quoted
-    } else if (char === delimiter && !quoted) {
-      cells.push(cell.trim())
-      cell = ''
-    } else cell += char
-  }
-  return [...cells, cell.trim()]
-}
 
 /** A number where the cell is one. */
 export const toValue = (cell: string): unknown => (/^-?\d{1,15}(?:\.\d{1,15})?$/.test(cell) ? Number(cell) : cell)

@@ -1,6 +1,7 @@
 import { formatCount, oneLine, plural } from '../../core/text.ts'
 import { levelInFields } from '../levels.ts'
 import type { LineRef } from '../log.ts'
+import { shownValue } from '../secret-fields.ts'
 import { edges, type Found, refsOf, type Source } from './source.ts'
 import { fieldsOf, type MaskValue, valuesOf } from './values.ts'
 
@@ -75,7 +76,7 @@ function factsOfObject(object: Readonly<Record<string, unknown>>, mask: MaskValu
   const keys = Object.keys(object)
   const lists = keys.filter((key) => Array.isArray(object[key]) && (object[key] as unknown[]).length > 1)
   const facts = [`an object of ${plural(keys.length, 'key')}`]
-  for (const key of keys.slice(0, maxKeys)) facts.push(...describeEntry(nameOf(key, mask), object[key], mask))
+  for (const key of keys.slice(0, maxKeys)) facts.push(...describeEntry(nameOf(key, mask), shownValue(key, object[key]), mask))
   if (keys.length > maxKeys) facts.push(`and ${plural(keys.length - maxKeys, 'more key')}`)
   // The longest list is what such a document is about.
   const longest = lists.sort((a, b) => (object[b] as unknown[]).length - (object[a] as unknown[]).length)[0]

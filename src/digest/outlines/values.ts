@@ -1,4 +1,5 @@
 import { formatCount, headBytes, oneLine } from '../../core/text.ts'
+import { shownValue } from '../secret-fields.ts'
 
 /** What the values of one field, column or list have in common; see `valuesOf`. */
 export interface Values {
@@ -130,7 +131,7 @@ export function fieldsOf(mask: MaskValue, depth = 0): Fields {
           values = valuesOf(mask, depth)
           byName.set(name, values)
         }
-        values.add(value)
+        values.add(shownValue(name, value))
       }
     },
     names: () => [...[...byName.keys()].slice(0, 12).map((name) => shownName(name)), ...(byName.size > 12 || more > 0 ? ['…'] : [])],
