@@ -1,5 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { repository } from './program.mjs'
@@ -11,13 +13,41 @@ export const rareRuns = 3
 export const hiddenWord = 'pterodactylusFound7'
 export const hiddenRuns = 3
 
+const cachePrefix = 'holdfast-bench-seed-'
+
+/**
+ * A home with so many runs, kept below the temporary folder of the system for the next time. Whatever changes what would be written
+ * changes its name: the code that writes it, and how it is asked for. Others of it are removed.
+ */
+export async function cachedHome(runs, options) {
+  const program = await bundleSources()
+  const facts = [readFileSync(program), readFileSync(new URL(import.meta.url)), String(runs), String(options.longBytes)]
+  const name = `${cachePrefix}${facts
+    .reduce((hash, fact) => hash.update(fact), createHash('sha256'))
+    .digest('hex')
+    .slice(0, 16)}`
+  const folder = join(tmpdir(), name)
+  const home = join(folder, 'home')
+  if (existsSync(folder)) return { home, how: `kept from an earlier call in ${folder}` }
+  for (const other of readdirSync(tmpdir())) if (other.startsWith(cachePrefix)) rmSync(join(tmpdir(), other), { recursive: true, force: true })
+  const making = join(tmpdir(), `${name}.${process.pid}`)
+  const startedAt = performance.now()
+  await (await openSeeder(join(making, 'home'), options)).growTo(runs)
+  renameSync(making, folder)
+  return { home, how: `made in ${((performance.now() - startedAt) / 1000).toFixed(1)} s, ${together} runs in each transaction, kept in ${basename(folder)}` }
+}
+
+/** Runs that share a transaction. */
+const together = 1_000
+
 /**
  * Fills a home with ended runs, through the same code that runs use: folders with record and logs, rows of the store, and the
  * index of their output. Only the commands are not run, and many rows share a transaction, so that it takes seconds. `longBytes` says
  * how long the log of the run with this number is besides.
  */
 export async function openSeeder(home, { longBytes = () => 0 } = {}) {
-  const { connect, loadDriver, openSqliteStore, sqliteStore, tokensOf, runFolder, newRunId, makeRunFolder, writeRecord } = await loadSources()
+  const { connect, loadDriver, openSqliteStore, sqliteStore, tokensOf, traitsOf, runFolder, newRunId, makeRunFolder, createRecord, recordText } =
+    await loadSources()
   mkdirSync(join(home, 'runs'), { recursive: true, mode: 0o700 })
   writeFileSync(join(home, '.gitignore'), '*\n')
   await (await openSqliteStore(join(home, 'index.db'))).store.close()
@@ -30,20 +60,23 @@ export async function openSeeder(home, { longBytes = () => 0 } = {}) {
       const inTransaction = async (body) => body(connection)
       const store = sqliteStore({ read: inTransaction, write: inTransaction, close: async () => {} })
       for (; made < runs; made += 1) {
-        if (made % 1000 === 0) connection.exec('begin immediate')
+        if (made % together === 0) connection.exec('begin immediate')
         const { record, stdout, stderr } = madeUpRun(made, newRunId(), home, longBytes(made))
         const folder = runFolder(join(home, 'runs'), record.id)
         makeRunFolder(folder)
-        writeRecord(folder, record)
-        writeFileSync(folder.stdout, stdout, { mode: 0o600 })
-        writeFileSync(folder.stderr, stderr, { mode: 0o600 })
-        await store.begin({ ...record, state: 'running' })
+        createRecord(folder, recordText(record))
+        // A stream without a byte has no log.
+        for (const [path, text] of [
+          [folder.stdout, stdout],
+          [folder.stderr, stderr],
+        ])
+          if (text !== '') writeFileSync(path, text, { mode: 0o600 })
         await store.finish(record)
         // As much of it as is indexed of a real run.
         const whole = stdout.length <= wholeChars
         const indexed = whole ? stdout : `${stdout.slice(0, partChars)}\n${stdout.slice(-partChars)}`
-        await store.index(record.id, tokensOf([record.command, record.purpose ?? '', indexed, stderr].join('\n')), whole)
-        if (made % 1000 === 999 || made === runs - 1) connection.exec('commit')
+        await store.index(record.id, tokensOf([record.command, record.purpose ?? '', indexed, stderr].join('\n')), whole, traitsOf(stdout) | traitsOf(stderr))
+        if (made % together === together - 1 || made === runs - 1) connection.exec('commit')
       }
       connection.exec('pragma wal_checkpoint(truncate)')
       connection.close()
@@ -54,7 +87,9 @@ export async function openSeeder(home, { longBytes = () => 0 } = {}) {
 const wholeChars = 256 * 1024
 const partChars = 32 * 1024
 
-async function loadSources() {
+const loadSources = async () => import(pathToFileURL(await bundleSources()).href)
+
+async function bundleSources() {
   const outfile = join(repository, 'node_modules', '.cache', 'holdfast-bench', 'seed.mjs')
   const from = (path, names) => `export { ${names} } from ${JSON.stringify(join(repository, 'src', path))}`
   await build({
@@ -64,7 +99,8 @@ async function loadSources() {
         from('stores/sqlite/open.ts', 'openSqliteStore'),
         from('stores/sqlite/store.ts', 'sqliteStore'),
         from('core/query.ts', 'tokensOf'),
-        from('app/run-folder.ts', 'runFolder, makeRunFolder, writeRecord'),
+        from('core/log-traits.ts', 'traitsOf'),
+        from('app/run-folder.ts', 'runFolder, makeRunFolder, createRecord, recordText'),
         from('app/run-id.ts', 'newRunId'),
       ].join('\n'),
       resolveDir: repository,
@@ -76,7 +112,7 @@ async function loadSources() {
     target: 'node20',
     logLevel: 'warning',
   })
-  return import(pathToFileURL(outfile).href)
+  return outfile
 }
 
 const lines = (count, line) => Array.from({ length: count }, (_, k) => `${line(k)}\n`).join('')

@@ -15,7 +15,6 @@ import type { Session } from './core/backend.ts'
 import { failure, HoldfastError, hasReason } from './core/errors.ts'
 import { mcpTimeoutMs } from './core/limits.ts'
 import { monotonicMs } from './core/monotonic.ts'
-import type { ScanFiles } from './core/scan.ts'
 import { secretsOf } from './core/secret-names.ts'
 import type { Store } from './core/store.ts'
 import { version } from './core/version.ts'
@@ -110,9 +109,10 @@ async function openPlainSession(root: string): Promise<Session> {
 }
 
 /** Ripgrep, where the package of this platform was installed; what it would scan is read without it, which takes longer. */
-async function openScan(root: string, env: AppBasis['ownEnv']): Promise<ScanFiles | undefined> {
-  const program = env.HOLDFAST_RIPGREP === 'never' ? undefined : ripgrepPath()
-  if (program === undefined) return undefined
+async function openScan(root: string, env: AppBasis['ownEnv']): ReturnType<AppBasis['openScan']> {
+  if (env.HOLDFAST_RIPGREP === 'never') return undefined
+  const program = ripgrepPath()
+  if (program === undefined) return { why: `is not installed for ${process.platform} on ${process.arch}` }
   const [{ openHostSession }, { createProgramRunner }, { ripgrep }, { newRunId }] = await Promise.all([
     import('./backends/host/session.ts'),
     import('./engine/collect.ts'),

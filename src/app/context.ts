@@ -2,7 +2,7 @@ import type { Session } from '../core/backend.ts'
 import type { StreamName } from '../core/command.ts'
 import type { Machine } from '../core/machine.ts'
 import type { RunRecord } from '../core/run.ts'
-import type { ScanFiles } from '../core/scan.ts'
+import type { ScanFiles, Unusable } from '../core/scan.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
 import type { Inlet } from '../engine/feed.ts'
 import type { Masker } from '../engine/redact.ts'
@@ -53,8 +53,8 @@ export interface AppBasis {
   openPlainSession(): Promise<Session>
   /** The supervisor that serves at a socket, of this or another version; undefined where none does. */
   reachSupervisor(socket: string): Promise<SupervisedSession | undefined>
-  /** Looks through logs with a program of its own; undefined where there is none. */
-  openScan(): Promise<ScanFiles | undefined>
+  /** Looks through logs with a program of its own; undefined where that is not wanted, and why where there is none. */
+  openScan(): Promise<ScanFiles | Unusable | undefined>
   /** The repository that holds the folder. */
   repositoryOf(folder: string): Repository | undefined
   /** The branch of it, or null. */

@@ -87,15 +87,10 @@ async function pipes({ machine }: AppContext): Promise<Check> {
 /** Nothing is lost without it: a search only takes longer. */
 async function scan({ openScan, home }: AppContext): Promise<Check> {
   const look = await openScan()
-  const looked = await look?.({
-    pattern: { source: 'a', ignoreCase: false },
-    disguises: [],
-    folder: home.path,
-    paths: ['.gitignore'],
-    timeoutMs: scanTimeoutMs,
-  })
-  if (looked?.complete) return { name: 'search', status: 'ok', detail: 'long logs are looked through with ripgrep' }
-  const why = look ? 'ripgrep does not work here' : `there is no ripgrep for ${process.platform} ${process.arch}, or HOLDFAST_RIPGREP is "never"`
+  const request = { pattern: { source: 'a', ignoreCase: false }, disguises: [], folder: home.path, files: [{ path: '.gitignore', traits: 0 }] }
+  const looked = typeof look === 'function' ? await look({ ...request, timeoutMs: scanTimeoutMs }) : look
+  if (looked && 'complete' in looked && looked.complete) return { name: 'search', status: 'ok', detail: 'long logs are looked through with ripgrep' }
+  const why = !looked ? 'HOLDFAST_RIPGREP is "never"' : `ripgrep ${'why' in looked ? looked.why : 'does not answer in time'}`
   return { name: 'search', status: 'warning', detail: `${why}; long logs are read without it, which takes longer` }
 }
 

@@ -46,7 +46,7 @@ export interface Records {
   previous(record: RunRecord): Promise<PreviousRuns>
   candidates: Store['candidates']
   words(prefix: string, limit: number): Promise<readonly KnownWord[]>
-  index(id: string, tokens: string, whole: boolean): Promise<void>
+  index: Store['index']
   listUnindexed(limit: number): Promise<readonly string[]>
   count(): Promise<{ readonly runs: number; readonly failing: number }>
   remove(ids: readonly string[]): Promise<void>
@@ -232,7 +232,7 @@ export function openRecords(options: RecordsOptions): Records {
     list: (filter) => index.read((store) => store.list(filter)),
     candidates: (...given) => index.read((store) => store.candidates(...given)),
     words: (prefix, limit) => index.read((store) => store.words(prefix, limit)),
-    index: (id, tokens, whole) => index.write((store) => store.index(id, tokens, whole)),
+    index: (...given) => index.write((store) => store.index(...given)),
     listUnindexed: (limit) => index.read((store) => store.listUnindexed(limit)),
     count: () => index.read((store) => store.count()),
     async addShown(entries) {

@@ -18,6 +18,8 @@ export interface SearchBounds {
   leaveOut(record: RunRecord): void
   /** That there are further runs, of which nothing is known. */
   leaveOutOlder(): void
+  /** That logs are read here, which takes longer, because a program cannot look through them: its name and why. */
+  readHere(why: string): void
   warnings(): string[]
 }
 
@@ -28,6 +30,7 @@ export function openBounds(limits = { maxMs, maxReadBytes }): SearchBounds {
   let bytes = 0
   let newest: RunRecord | undefined
   let older = false
+  let unusable: string | undefined
   const leftMs = (): number => Math.max(0, limits.maxMs - (performance.now() - startedAt))
   return {
     get leftMs() {
@@ -50,11 +53,16 @@ export function openBounds(limits = { maxMs, maxReadBytes }): SearchBounds {
     leaveOutOlder() {
       older = true
     },
+    readHere(why) {
+      unusable ??= why
+    },
     warnings() {
-      if (!newest) return []
+      const slower = unusable === undefined ? [] : [`${unusable}; the logs were read without it, which takes longer`]
+      if (!newest) return slower
       const what = `${plural(runs, 'run')} of ${formatCount(bytes)} bytes${older ? ' and older ones' : ''}`
       const bound = leftMs() === 0 ? `${limits.maxMs / 1000} seconds` : `${formatCount(limits.maxReadBytes)} bytes`
       return [
+        ...slower,
         `not looked through, after ${bound}: ${what}, the newest ${newest.id} of ${newest.startedAt}; go on with a rarer word, or with run (one of them), since, failing or workspace`,
       ]
     },

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../core/run.ts'
-import type { RunFilter } from '../core/store.ts'
+import type { Candidate, RunFilter } from '../core/store.ts'
 import { formatCount, plural } from '../core/text.ts'
 import type { SearchInput } from './api.ts'
 import type { AppContext } from './context.ts'
@@ -15,13 +15,13 @@ const batchSizes = [100, 1_000, 8_000] as const
 const alongside = { runs: 40, bytes: 64 * 1024 ** 2 }
 
 /** Runs of which the index has everything that is asked for; all of them where it can tell nothing. */
-export async function* knownRuns(context: AppContext, input: SearchInput, matcher: Matcher): AsyncGenerator<readonly RunRecord[]> {
+export async function* knownRuns(context: AppContext, input: SearchInput, matcher: Matcher): AsyncGenerator<readonly Candidate[]> {
   if (input.run !== undefined) yield [await context.records.require(input.run)]
   else yield* batchesOf(context, input, matcher, 'known')
 }
 
 /** The others that may have it: those with long logs, of which the index has a part. */
-export async function* otherRuns(context: AppContext, input: SearchInput, matcher: Matcher): AsyncGenerator<readonly RunRecord[]> {
+export async function* otherRuns(context: AppContext, input: SearchInput, matcher: Matcher): AsyncGenerator<readonly Candidate[]> {
   if (input.run === undefined) yield* batchesOf(context, input, matcher, 'rest')
 }
 
@@ -40,7 +40,7 @@ export async function whyNotOthers(context: AppContext, input: SearchInput, matc
 
 const filterOf = ({ failing, sinceMs }: SearchInput): Omit<RunFilter, 'limit'> => ({ failing, sinceMs })
 
-async function* batchesOf(context: AppContext, input: SearchInput, matcher: Matcher, part: 'known' | 'rest'): AsyncGenerator<readonly RunRecord[]> {
+async function* batchesOf(context: AppContext, input: SearchInput, matcher: Matcher, part: 'known' | 'rest'): AsyncGenerator<readonly Candidate[]> {
   let before: string | undefined
   for (let k = 0; ; k += 1) {
     const limit = batchSizes[Math.min(k, batchSizes.length - 1)] as number

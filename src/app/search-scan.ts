@@ -2,6 +2,7 @@ import { type StreamName, streamNames } from '../core/command.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { Mark } from '../core/scan.ts'
 import type { ScanPatterns } from '../core/scan-pattern.ts'
+import type { Candidate } from '../core/store.ts'
 import type { AppContext } from './context.ts'
 import type { RunFolder } from './run-folder.ts'
 import type { SearchBounds } from './search-bounds.ts'
@@ -14,7 +15,7 @@ export type Scanned = readonly Mark[] | 'unknown' | 'left-out'
 export interface Scan {
   /** The term of the query that was scanned for. */
   readonly term: number
-  of(record: RunRecord, stream: StreamName): Scanned
+  of(record: Candidate, stream: StreamName): Scanned
 }
 
 /** What scans the logs of runs, where that is quicker than to read them here; gives undefined where it is not, or cannot be done. */
@@ -23,7 +24,7 @@ export function scannerOf(
   matcher: Matcher,
   weights: readonly number[],
   bounds: SearchBounds,
-): (records: readonly RunRecord[]) => Promise<Scan | undefined> {
+): (records: readonly Candidate[]) => Promise<Scan | undefined> {
   let chosen: ScannedTerm | undefined | null = null
   return async (records) => {
     const bytes = records.reduce((sum, record) => sum + record.stdout.bytes + record.stderr.bytes, 0)
@@ -48,20 +49,30 @@ function termToScan(matcher: Matcher, weights: readonly number[]): ScannedTerm |
   return undefined
 }
 
-async function scanRuns(context: AppContext, records: readonly RunRecord[], { term, patterns }: ScannedTerm, bounds: SearchBounds): Promise<Scan | undefined> {
+async function scanRuns(context: AppContext, records: readonly Candidate[], { term, patterns }: ScannedTerm, bounds: SearchBounds): Promise<Scan | undefined> {
   const root = `${context.home.runs}/`
   const folders = new Map<string, RunFolder>()
-  const pathOf = (record: RunRecord, stream: StreamName): string | undefined => {
-    if (record[stream].bytes === 0 || !isInOneFile(record)) return undefined
+  const { unscanned = 0, ...asked } = patterns
+  const pathOf = (record: Candidate, stream: StreamName): string | undefined => {
+    if (record[stream].bytes === 0 || !isInOneFile(record) || ((record.traits ?? 0) & unscanned) !== 0) return undefined
     const folder = folders.get(record.id) ?? context.records.folder(record.id)
     folders.set(record.id, folder)
     return folder.path.startsWith(root) ? folder[stream].slice(root.length) : undefined
   }
-  const paths = records.flatMap((record) => streamNames.flatMap((stream) => pathOf(record, stream) ?? []))
-  if (paths.length === 0) return undefined
+  const files = records.flatMap((record) =>
+    streamNames.flatMap((stream) => {
+      const path = pathOf(record, stream)
+      return path === undefined ? [] : [{ path, traits: record.traits }]
+    }),
+  )
+  if (files.length === 0) return undefined
   const scan = await context.openScan()
-  const found = await scan?.({ ...patterns, folder: context.home.runs, paths, timeoutMs: Math.max(1, bounds.leftMs) })
+  const found = typeof scan === 'function' ? await scan({ ...asked, folder: context.home.runs, files, timeoutMs: Math.max(1, bounds.leftMs) }) : scan
   if (!found) return undefined
+  if ('why' in found) {
+    bounds.readHere(`ripgrep ${found.why}`)
+    return undefined
+  }
   return {
     term,
     of(record, stream) {

@@ -1,5 +1,6 @@
 import { failure } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
+import type { Candidate } from '../core/store.ts'
 import type { SearchInput, SearchResult } from './api.ts'
 import { checkLimit } from './check-limit.ts'
 import type { AppContext } from './context.ts'
@@ -42,7 +43,7 @@ export async function searchRuns(context: AppContext, input: SearchInput): Promi
   const countFull = (): number => found.filter(({ score, line }) => score >= fullScore && line !== null).length
 
   /** Looks through runs until there are none, a bound is reached or, unless `all` are wanted, what was found is more than enough. */
-  async function look(batches: AsyncIterable<readonly RunRecord[]>, all: boolean): Promise<void> {
+  async function look(batches: AsyncIterable<readonly Candidate[]>, all: boolean): Promise<void> {
     const isEnough = (): boolean => !all && (looked >= enoughRuns || bounds.readBytes > enoughBytes) && countFull() >= limit * 5
     for await (const batch of batches) {
       const scanned = await scan(batch)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { foldText } from './fold.ts'
+import { traitsOf } from './log-traits.ts'
 import { matchLine, parseQuery } from './query.ts'
 import { foldedRanges, scanPatterns } from './scan-pattern.ts'
 import { cleanLine } from './text.ts'
@@ -9,7 +10,9 @@ const label = '[masked]'
 function found(text: string, line: string, folded = true): boolean {
   const patterns = scanPatterns({ text, folded }, label)
   if (!patterns) throw new Error(`no patterns for ${text}`)
-  return [patterns.pattern, ...patterns.disguises].some(({ source, ignoreCase }) => new RegExp(source, ignoreCase ? 'iu' : 'u').test(line))
+  const traits = traitsOf(line)
+  const asked = [patterns.pattern, ...patterns.disguises.filter((disguise) => (disguise.traits & traits) !== 0)]
+  return asked.some(({ source, ignoreCase }) => new RegExp(source, ignoreCase ? 'iu' : 'u').test(line))
 }
 
 const esc = '\u001b'

@@ -1,5 +1,6 @@
 import { foldText } from './fold.ts'
-import type { ScanPattern } from './scan.ts'
+import { logTraits } from './log-traits.ts'
+import type { Disguise, ScanPattern } from './scan.ts'
 
 /** A text that is looked for in lines as they are shown. */
 export interface Needle {
@@ -61,7 +62,9 @@ export const notPlain: ScanPattern = { source: '[^\\t\\r -~]', ignoreCase: false
 /** What is scanned for: the text itself, and its disguises, of which none is found in printable ASCII. */
 export interface ScanPatterns {
   readonly pattern: ScanPattern
-  readonly disguises: readonly ScanPattern[]
+  readonly disguises: readonly Disguise[]
+  /** Logs with one of these traits are not to be scanned: something else than what was printed may be shown. */
+  readonly unscanned?: number
 }
 
 /**
@@ -80,17 +83,26 @@ export function scanPatterns({ text, folded }: Needle, label: string): ScanPatte
       if (shown.includes(text)) alone.add(code)
     }
   }
-  for (const [from, to] of removed) for (let code = from; code <= to; code += 1) near.add(code)
+  const unseen = new Set<number>()
+  for (const [from, to] of removed) for (let code = from; code <= to; code += 1) unseen.add(code)
   const letters = classBody(own)
-  const others = classBody(near)
+  const hidden = classBody(unseen)
+  const others = classBody(new Set([...near, ...unseen]))
   // A colour between two words is everywhere; one inside of a word is rare.
   const colour = '[0-9;]{0,20}'
-  const disguised = `[${letters}${others}]\\u{1b}(?:\\[${colour}[A-Za-z]\\u{1b})*(?:[^\\[]|\\[[0-9;]{21}|\\[${colour}(?:[^0-9;A-Za-z]|[A-Za-z](?:[${letters}]|[^ -~\\t\\r\\u{1b}])))`
-  const beside = `[${letters}${others}][${others}]|[${others}][${letters}]${alone.size > 0 ? `|[${classBody(alone)}]` : ''}`
-  return {
-    pattern: { source: chars.map((char) => written(codeOf(char))).join(''), ignoreCase: folded },
-    disguises: [disguised, beside].map((source) => ({ source, ignoreCase: false })),
+  const inside = `[${letters}${others}]\\u{1b}(?:\\[${colour}[A-Za-z]\\u{1b})*(?:[^\\[]|\\[[0-9;]{21}|\\[${colour}(?:[^0-9;A-Za-z]|[A-Za-z](?:[${letters}]|[^ -~\\t\\r\\u{1b}])))`
+  const beside = (those: string): string => `[${letters}${others}][${those}]|[${those}][${letters}]`
+  const disguises: Disguise[] = [
+    { source: inside, traits: logTraits.escapes, ignoreCase: false },
+    { source: beside(hidden), traits: logTraits.controls, ignoreCase: false },
+  ]
+  if (near.size > 0) {
+    const foldings = classBody(near)
+    // Quotes and dashes are no part of a word.
+    const traits = logTraits.letters | (/^[\w\u0080-\u{10ffff}]*$/u.test(text) ? 0 : logTraits.signs)
+    disguises.push({ source: `${beside(foldings)}${alone.size > 0 ? `|[${classBody(alone)}]` : ''}`, traits, ignoreCase: false })
   }
+  return { pattern: { source: chars.map((char) => written(codeOf(char))).join(''), ignoreCase: folded }, disguises }
 }
 
 /** Whether a text may lie across a label, or in it. */

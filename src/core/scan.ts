@@ -6,14 +6,25 @@ export interface ScanPattern {
   readonly bytes?: boolean
 }
 
+/** A pattern that is found only in logs that have one of these traits; see log-traits. */
+export interface Disguise extends ScanPattern {
+  readonly traits: number
+}
+
+export interface ScannedFile {
+  readonly path: string
+  /** The traits of the log; undefined where they are not known. */
+  readonly traits: number | undefined
+}
+
 export interface ScanRequest {
   /** A line is of interest where it is found. */
   readonly pattern: ScanPattern
   /** And where one of these is, which are found in no line of printable ASCII. */
-  readonly disguises: readonly ScanPattern[]
+  readonly disguises: readonly Disguise[]
   /** Absolute; the paths are below it. */
   readonly folder: string
-  readonly paths: readonly string[]
+  readonly files: readonly ScannedFile[]
   readonly timeoutMs: number
 }
 
@@ -34,5 +45,10 @@ export interface ScanResult {
   readonly complete: boolean
 }
 
-/** Looks through files with a program of its own; undefined where that did not work. */
-export type ScanFiles = (request: ScanRequest) => Promise<ScanResult | undefined>
+/** Why a program cannot be used, in words that go on after its name. */
+export interface Unusable {
+  readonly why: string
+}
+
+/** Looks through files with a program of its own, or says why that did not work. */
+export type ScanFiles = (request: ScanRequest) => Promise<ScanResult | Unusable>

@@ -15,6 +15,12 @@ export interface RunFilter {
   readonly limit: number
 }
 
+/** A run that may have what is looked for. */
+export interface Candidate extends RunRecord {
+  /** What its logs have besides printable ASCII; absent where that is not known. */
+  readonly traits?: number
+}
+
 /** A word of the index and how many runs have it. */
 export interface KnownWord {
   readonly word: string
@@ -68,8 +74,11 @@ export interface Store {
   /** Removes runs and what is indexed of them. Unknown ids are passed over. */
   remove(ids: readonly string[]): Promise<void>
 
-  /** Makes the tokens of a run findable; `whole` says whether they cover its whole output. Replaces what was there. */
-  index(id: string, tokens: string, whole: boolean): Promise<void>
+  /**
+   * Makes the tokens of a run findable; `whole` says whether they cover its whole output, `traits` what its logs have besides printable
+   * ASCII (see log-traits), where that is known. Replaces what was there.
+   */
+  index(id: string, tokens: string, whole: boolean, traits?: number): Promise<void>
   /** Ended runs whose output was never indexed, newest first. */
   listUnindexed(limit: number): Promise<readonly string[]>
   /**
@@ -77,7 +86,7 @@ export interface Store {
    * An entry of `tokens` is a whole token, or the beginning of one where it ends with `*`. Empty: every run. `known`: only those of which
    * the index has all tokens, and those that go on, since it has nothing of them yet. `rest`: only the others.
    */
-  candidates(tokens: readonly string[], filter: RunFilter, part?: 'known' | 'rest'): Promise<readonly RunRecord[]>
+  candidates(tokens: readonly string[], filter: RunFilter, part?: 'known' | 'rest'): Promise<readonly Candidate[]>
   /** Words of the index that begin with `prefix`, at most `limit`, in the order of their code points. */
   words(prefix: string, limit: number): Promise<readonly KnownWord[]>
 

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
+import { everyTrait, logTraits } from '../core/log-traits.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { ProgramRequest, ProgramResult } from '../core/program.ts'
-import type { ScanResult } from '../core/scan.ts'
+import type { ScannedFile, ScanResult, Unusable } from '../core/scan.ts'
 import { ripgrep } from './ripgrep.ts'
 
 const exited = (exitCode: number): Outcome => ({ kind: 'exited', exitCode, signal: null, limit: null })
@@ -15,15 +16,20 @@ const ended = (stdout: string, more: Partial<ProgramResult> = {}): ProgramResult
 const nothing = ended('', { outcome: exited(1) })
 const isLookForPlain = ({ argv }: ProgramRequest): boolean => argv.includes('--files-with-matches')
 
+const unknown = ['one', 'two'].map((path) => ({ path, traits: undefined }))
+
 /** What a scan for `abc` makes of the answers of the program. */
-async function scanned(answer: (request: ProgramRequest) => ProgramResult | Error): Promise<ScanResult | undefined> {
+async function scanned(
+  answer: (request: ProgramRequest) => ProgramResult | Error,
+  files: readonly ScannedFile[] = unknown,
+): Promise<Partial<ScanResult & Unusable>> {
   const scan = ripgrep('rg', async (request) => {
     const given = answer(request)
     if (given instanceof Error) throw given
     return given
   })
   const pattern = { source: 'abc', ignoreCase: true }
-  return scan({ pattern, disguises: [{ source: 'a.c', ignoreCase: false }], folder: '/logs', paths: ['one', 'two'], timeoutMs: 1_000 })
+  return scan({ pattern, disguises: [{ source: 'a.c', ignoreCase: false, traits: logTraits.letters }], folder: '/logs', files, timeoutMs: 1_000 })
 }
 
 it('what was found is told by file, once a line, in order', async () => {
@@ -33,7 +39,7 @@ it('what was found is told by file, once a line, in order', async () => {
     expect(request.argv.slice(request.argv.indexOf('--'))).toEqual(['--', 'two'])
     return ended('two\x001:0:a.c\n')
   })
-  expect([...(found?.marks ?? [])]).toEqual([
+  expect([...(found.marks ?? [])]).toEqual([
     [
       'two',
       [
@@ -48,18 +54,40 @@ it('what was found is told by file, once a line, in order', async () => {
 
 it('a file with very many lines of interest is named as such', async () => {
   const lines = Array.from({ length: 1_000 }, (_, i) => `one\0${i + 1}:${i * 4}:abc\n`).join('')
-  expect((await scanned((request) => (request.argv.includes('abc') ? ended(lines) : nothing)))?.capped).toEqual(new Set(['one']))
+  expect((await scanned((request) => (request.argv.includes('abc') ? ended(lines) : nothing))).capped).toEqual(new Set(['one']))
 })
 
-it.each<[string, ProgramResult | Error]>([
-  ['is not there', new Error('program_missing')],
-  ['crashes', ended('', { outcome: { kind: 'signaled', exitCode: null, signal: 'SIGSEGV', limit: null } })],
-  ['is killed by somebody', ended('one\x001:0:abc\n', { outcome: { kind: 'signaled', exitCode: null, signal: 'SIGKILL', limit: null } })],
-  ['ends with a code that it does not have', ended('', { outcome: exited(101) })],
-  ['does not know the pattern', ended('', { outcome: exited(2), stderr: Buffer.from('regex parse error') })],
-])('one that %s gives nothing', async (_, answer) => {
-  expect(await scanned(() => answer)).toBeUndefined()
-  expect(await scanned((request) => (isLookForPlain(request) ? answer : nothing))).toBeUndefined()
+it('a disguise is looked for only in files that can have it, without a look at those of which that is known', async () => {
+  const asked: (readonly string[])[] = []
+  const files = [
+    { path: 'plain', traits: 0 },
+    { path: 'coloured', traits: logTraits.escapes },
+    { path: 'accented', traits: everyTrait },
+  ]
+  const found = await scanned((request) => {
+    asked.push([...request.argv.slice(request.argv.indexOf('-e') + 1)])
+    return nothing
+  }, files)
+  expect(found).toMatchObject({ complete: true })
+  expect(asked).toEqual([
+    ['abc', '--', 'plain', 'coloured', 'accented'],
+    ['a.c', '--', 'accented'],
+  ])
+})
+
+it.each<[string, ProgramResult | Error, string]>([
+  ['is not there', new Error('no such program'), 'could not be started: no such program'],
+  ['crashes', ended('', { outcome: { kind: 'signaled', exitCode: 139, signal: 'SIGSEGV', limit: null } }), 'was ended by SIGSEGV'],
+  [
+    'is killed by somebody',
+    ended('one\x001:0:abc\n', { outcome: { kind: 'signaled', exitCode: 137, signal: 'SIGKILL', limit: null } }),
+    'was ended by SIGKILL',
+  ],
+  ['ends with a code that it does not have', ended('', { outcome: exited(101) }), 'ended with 101'],
+  ['does not know the pattern', ended('', { outcome: exited(2), stderr: Buffer.from('regex parse\n  error') }), 'says: regex parse error'],
+])('one that %s gives nothing but why', async (_, answer, why) => {
+  expect(await scanned(() => answer)).toEqual({ why })
+  expect(await scanned((request) => (isLookForPlain(request) ? answer : nothing))).toEqual({ why })
 })
 
 it.each<[string, Partial<ProgramResult>]>([
@@ -67,7 +95,7 @@ it.each<[string, Partial<ProgramResult>]>([
   ['that found more than is kept', { truncated: true }],
 ])('one %s tells what it has found, and that it is not all', async (_, more) => {
   const found = await scanned((request) => (request.argv.includes('abc') ? ended('one\x001:4:abc\ntwo\x001', more) : nothing))
-  expect([...(found?.marks.keys() ?? [])]).toEqual(['one'])
+  expect([...(found.marks?.keys() ?? [])]).toEqual(['one'])
   expect(found).toMatchObject({ complete: false })
 })
 

@@ -1,6 +1,8 @@
+import { messageOf } from '../core/errors.ts'
 import type { ProgramResult, RunProgram } from '../core/program.ts'
-import type { Mark, ScanFiles, ScanPattern, ScanRequest } from '../core/scan.ts'
+import type { Disguise, Mark, ScanFiles, ScannedFile, ScanPattern, ScanRequest, Unusable } from '../core/scan.ts'
 import { notPlain } from '../core/scan-pattern.ts'
+import { headBytes, oneLine } from '../core/text.ts'
 
 /** Of each file, lines of interest to each pattern. */
 const maxLines = 1_000
@@ -11,11 +13,11 @@ const maxPathBytes = 1_000_000
 
 /**
  * Scans files with ripgrep. It looks for bytes as they are: no file counts as binary, none is converted, no ignore file and no
- * configuration is read. Each pattern has a process of its own: ripgrep is quick with each of them and slow with their union. Disguises are
- * looked for only in logs that are not plain, which is found out meanwhile.
+ * configuration is read. Each pattern has a process of its own: ripgrep is quick with each of them and slow with their union. A disguise is
+ * looked for only in logs that can have it; whether one of which that is not known is plain is found out meanwhile.
  */
 export function ripgrep(program: string, run: RunProgram): ScanFiles {
-  const scanOnce = (pattern: ScanPattern, how: readonly string[], { folder, timeoutMs }: ScanRequest, paths: readonly string[]): Promise<ProgramResult> =>
+  const scanOnce = (pattern: ScanPattern, how: readonly string[], { folder, timeoutMs }: ScanRequest, files: readonly ScannedFile[]): Promise<ProgramResult> =>
     run({
       argv: [
         program,
@@ -26,7 +28,7 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
         '-e',
         pattern.source,
         '--',
-        ...paths,
+        ...files.map(({ path }) => path),
       ],
       cwd: folder,
       env: {},
@@ -38,29 +40,45 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
   const plain = new Set<string>()
   const key = ({ folder }: ScanRequest, path: string): string => `${folder}/${path}`
 
-  /** Scans for disguises where there may be some. */
-  async function scanDisguises(request: ScanRequest, all: readonly string[]): Promise<readonly ProgramResult[]> {
-    const paths = all.filter((path) => !plain.has(key(request, path)))
-    if (paths.length === 0 || request.disguises.length === 0) return []
-    const looked = await scanOnce(notPlain, ['--files-with-matches'], request, paths)
-    if (!isUsable(looked) || !wentWell(looked) || looked.truncated) return [{ ...looked, stdout: new Uint8Array(), truncated: true }]
+  /** The files of unknown traits that are not plain, or what kept that from being found out. */
+  async function lookForOthers(request: ScanRequest, files: readonly ScannedFile[]): Promise<readonly ScannedFile[] | ProgramResult> {
+    const unknown = files.filter(({ path, traits }) => traits === undefined && !plain.has(key(request, path)))
+    if (unknown.length === 0) return []
+    const looked = await scanOnce(notPlain, ['--files-with-matches'], request, unknown)
+    if (whyUnusable(looked) !== undefined || !wentWell(looked) || looked.truncated) return { ...looked, stdout: new Uint8Array(), truncated: true }
     const others = new Set(textOf(looked.stdout).split('\0'))
-    for (const path of paths) if (!others.has(path)) plain.add(key(request, path))
-    const rest = paths.filter((path) => others.has(path))
-    if (rest.length === 0) return []
-    return Promise.all(request.disguises.map((pattern) => scanOnce(pattern, marking, request, rest)))
+    for (const { path } of unknown) if (!others.has(path)) plain.add(key(request, path))
+    return unknown.filter(({ path }) => others.has(path))
+  }
+
+  async function scanDisguises(request: ScanRequest, files: readonly ScannedFile[]): Promise<readonly ProgramResult[]> {
+    if (request.disguises.length === 0) return []
+    const scanThose = (disguise: Disguise, those: readonly ScannedFile[]): Promise<ProgramResult>[] =>
+      those.length === 0 ? [] : [scanOnce(disguise, marking, request, those)]
+    const known = request.disguises.flatMap((disguise) =>
+      scanThose(
+        disguise,
+        files.filter(({ traits = 0 }) => (traits & disguise.traits) !== 0),
+      ),
+    )
+    const others = lookForOthers(request, files).then((found) =>
+      'outcome' in found ? [found] : Promise.all(request.disguises.flatMap((disguise) => scanThose(disguise, found))),
+    )
+    return (await Promise.all([Promise.all(known), others])).flat()
   }
 
   return async (request) => {
     const marks = new Map<string, Mark[]>()
     const capped = new Set<string>()
     let complete = true
-    for (const paths of partsOf(request.paths)) {
-      const results = await Promise.all([scanOnce(request.pattern, marking, request, paths), scanDisguises(request, paths)])
+    for (const files of partsOf(request.files)) {
+      const results = await Promise.all([scanOnce(request.pattern, marking, request, files), scanDisguises(request, files)])
         .then(([one, more]) => [one, ...more])
-        .catch(() => undefined)
-      if (!results?.every(isUsable)) return undefined
+        .catch((error: unknown): Unusable => ({ why: `could not be started: ${messageOf(error)}` }))
+      if ('why' in results) return results
       for (const result of results) {
+        const why = whyUnusable(result)
+        if (why !== undefined) return { why }
         if (!wentWell(result) || result.truncated) complete = false
         readMarks(result.stdout, marks, capped)
       }
@@ -71,10 +89,18 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
 }
 
 /**
- * Whether it looked, if only until its time was up. With `--no-messages` nothing is said about files that cannot be read: what is said is
- * about the pattern. One that crashed, or was killed by others, is no use: then the logs are read here.
+ * Undefined where it looked, if only until its time was up. With `--no-messages` nothing is said about files that cannot be read: what is
+ * said is about the pattern. One that crashed, or was killed by others, is no use: then the logs are read here.
  */
-const isUsable = (result: ProgramResult): boolean => result.outcome.kind === 'timed_out' || (wentWell(result) && result.stderr.length === 0)
+function whyUnusable(result: ProgramResult): string | undefined {
+  const { outcome, stderr } = result
+  if (outcome.kind === 'timed_out') return undefined
+  if (outcome.signal !== null) return `was ended by ${outcome.signal}`
+  if (!wentWell(result)) return `ended with ${outcome.exitCode ?? outcome.kind}`
+  return stderr.length === 0 ? undefined : `says: ${headBytes(oneLine(textOf(stderr)), maxWhyBytes)}`
+}
+
+const maxWhyBytes = 200
 
 /** It ends with 0 where it found something, with 1 where it did not, with 2 where a file could not be read. */
 const wentWell = ({ outcome }: ProgramResult): boolean => outcome.kind === 'exited' && (outcome.exitCode ?? 3) <= 2
@@ -84,18 +110,18 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.by
 const flags = ['--no-config', '--no-messages', '--color=never', '--text', '--encoding=none', '--null']
 const marking = ['--no-heading', '--with-filename', '--line-number', '--byte-offset', '--only-matching', `--max-count=${maxLines}`]
 
-function* partsOf(paths: readonly string[]): Generator<readonly string[]> {
+function* partsOf(files: readonly ScannedFile[]): Generator<readonly ScannedFile[]> {
   let from = 0
   let bytes = 0
-  for (const [i, path] of paths.entries()) {
+  for (const [i, { path }] of files.entries()) {
     if (i > from && (i - from >= maxPaths || bytes + path.length > maxPathBytes)) {
-      yield paths.slice(from, i)
+      yield files.slice(from, i)
       from = i
       bytes = 0
     }
     bytes += path.length
   }
-  if (from < paths.length) yield paths.slice(from)
+  if (from < files.length) yield files.slice(from)
 }
 
 /** Reads lines `path NUL line:offset:match`; what was cut off at the end is passed over. */

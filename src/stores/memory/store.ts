@@ -8,7 +8,7 @@ interface Row {
   readonly seq: number
   record: RunRecord
   /** Undefined until the output is indexed. */
-  index: { readonly tokens: ReadonlySet<string>; readonly whole: boolean } | undefined
+  index: { readonly tokens: ReadonlySet<string>; readonly whole: boolean; readonly traits: number | undefined } | undefined
 }
 
 /** A store that lasts as long as the process: for tests, and where nothing can be written. It keeps copies of what it is given. */
@@ -31,13 +31,10 @@ export function memoryStore(): Store {
     else rows.set(record.id, { seq: ++seq, record: copy, index: undefined })
   }
   const isBefore = (row: Row, id: string | undefined): boolean => id === undefined || row.seq < (rows.get(id)?.seq ?? 0)
-  const passing = (filter: RunFilter, also: (row: Row) => boolean): RunRecord[] =>
-    structuredClone(
-      newest()
-        .filter((row) => isBefore(row, filter.before) && passes(row.record, filter) && also(row))
-        .slice(0, Math.max(0, Math.floor(filter.limit)))
-        .map(({ record }) => record),
-    )
+  const passing = (filter: RunFilter, also: (row: Row) => boolean): Row[] =>
+    newest()
+      .filter((row) => isBefore(row, filter.before) && passes(row.record, filter) && also(row))
+      .slice(0, Math.max(0, Math.floor(filter.limit)))
 
   return {
     begin: (record) =>
@@ -54,7 +51,7 @@ export function memoryStore(): Store {
           .filter((id) => id.startsWith(prefix))
           .slice(0, limit),
       ),
-    list: (filter) => use(() => passing(filter, () => true)),
+    list: (filter) => use(() => passing(filter, () => true).map(({ record }) => structuredClone(record))),
     previous: (commandKey, before) =>
       use(() => {
         const end = rows.get(before)?.seq ?? Number.POSITIVE_INFINITY
@@ -74,10 +71,10 @@ export function memoryStore(): Store {
         for (const id of ids) rows.delete(id)
         for (const [key, { run }] of shown) if (run !== null && ids.includes(run)) shown.delete(key)
       }),
-    index: (id, tokens, whole) =>
+    index: (id, tokens, whole, traits) =>
       use(() => {
         const row = rows.get(id)
-        if (row) row.index = { tokens: new Set(tokens.split(/\s+/)), whole }
+        if (row) row.index = { tokens: new Set(tokens.split(/\s+/)), whole, traits }
       }),
     listUnindexed: (limit) =>
       use(() =>
@@ -91,7 +88,7 @@ export function memoryStore(): Store {
         passing(filter, ({ index, record }) => {
           const known = tokens.length === 0 || record.state === 'running' || (index !== undefined && tokens.every((token) => holds(index.tokens, token)))
           return part === 'known' ? known : (!known && !index?.whole) || (known && part !== 'rest')
-        }),
+        }).map(({ record, index }) => ({ ...structuredClone(record), ...(index?.traits === undefined ? {} : { traits: index.traits }) })),
       ),
     words: (prefix, limit) => use(() => wordsOf([...rows.values()], prefix).slice(0, limit)),
     addShown: (entries) =>

@@ -6,7 +6,7 @@ import type { Connection } from './driver.ts'
  *
  * `runs` is narrow on purpose: filters scan it or its indexes, and read `records` only for the rows they return. The two
  * full-text tables keep no text, only which row has which term, and are read from the newest row on.
- * `indexed`: 0 never, 1 in part, 2 whole. `verdict`: passed, failed, or null; see verdictOf.
+ * `indexed`: 0 never, 1 in part, 2 whole. `verdict`: passed, failed, or null; see verdictOf. `traits`: see log-traits.
  */
 export const migrations: readonly string[] = [
   `
@@ -49,6 +49,8 @@ export const migrations: readonly string[] = [
     primary key (run, surface, operation, day)
   ) without rowid;
   `,
+  // Of runs that were indexed before it is not known.
+  'alter table runs add column traits integer;',
 ]
 
 export function versionOf(connection: Connection): number {

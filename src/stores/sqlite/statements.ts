@@ -48,7 +48,7 @@ export interface Indexed {
   readonly partial?: 'all' | 'running' | 'over'
 }
 
-/** Runs that a filter lets pass, newest first, as `seq, pinned, record`. */
+/** Runs that a filter lets pass, newest first, as `seq, pinned, traits, record`. */
 export function selectRuns(filter: RunFilter, only: Indexed = {}): Select {
   const where: string[] = []
   const params: SqlValue[] = []
@@ -86,7 +86,7 @@ export function selectRuns(filter: RunFilter, only: Indexed = {}): Select {
   }
   // Records are read for the rows of the answer only.
   const chosen = `select r.seq from ${from || 'runs r'}${where.length > 0 ? ` where ${where.join(' and ')}` : ''} order by r.seq desc limit ?`
-  const sql = `select r.seq, r.pinned, c.record from (${chosen}) s cross join runs r on r.seq = s.seq cross join records c on c.seq = s.seq order by s.seq desc`
+  const sql = `select r.seq, r.pinned, r.traits, c.record from (${chosen}) s cross join runs r on r.seq = s.seq cross join records c on c.seq = s.seq order by s.seq desc`
   return { sql, params: [...params, limitOf(filter.limit)] }
 }
 

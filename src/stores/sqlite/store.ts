@@ -1,6 +1,6 @@
 import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
 import { dayOf, type SurfaceName } from '../../core/stats.ts'
-import type { Note, PreviousRuns, Store } from '../../core/store.ts'
+import type { Candidate, Note, PreviousRuns, Store } from '../../core/store.ts'
 import type { Connection, SqlValue } from './driver.ts'
 import type { Access } from './open.ts'
 import { type Indexed, labelOf, limitOf, type Select, selectRuns, tokenMatch, toRecord } from './statements.ts'
@@ -55,13 +55,13 @@ export function sqliteStore(access: Access): Store {
         })
       }
     },
-    index: (id, tokens, whole) =>
+    index: (id, tokens, whole, traits) =>
       access.write((connection) => {
         const seq = seqOf(connection, id)
         if (seq === undefined) return
         connection.run('delete from outputs where rowid = ?', [seq])
         connection.run('insert into outputs (rowid, tokens) values (?, ?)', [seq, tokens])
-        connection.run('update runs set indexed = ? where seq = ?', [whole ? 2 : 1, seq])
+        connection.run('update runs set indexed = ?, traits = ? where seq = ?', [whole ? 2 : 1, traits ?? null, seq])
       }),
     listUnindexed: (limit) =>
       access.read((connection) => {
@@ -188,11 +188,14 @@ function removeRun(connection: Connection, id: string): void {
 interface Row {
   readonly seq: number
   readonly pinned: boolean
+  readonly traits: SqlValue
   readonly record: SqlValue
 }
 
 function select(connection: Connection, { sql, params }: Select): Row[] {
-  return connection.all(sql, params).map(([seq, pinned, record]) => ({ seq: Number(seq), pinned: pinned === 1, record: record ?? null }))
+  return connection
+    .all(sql, params)
+    .map(([seq, pinned, traits, record]) => ({ seq: Number(seq), pinned: pinned === 1, traits: traits ?? null, record: record ?? null }))
 }
 
 const toRecords = (rows: readonly Row[]): RunRecord[] =>
@@ -201,15 +204,21 @@ const toRecords = (rows: readonly Row[]): RunRecord[] =>
     return found ? [found] : []
   })
 
-function candidates(connection: Connection, ...[tokens, filter, part]: Parameters<Store['candidates']>): RunRecord[] {
+const toCandidates = (rows: readonly Row[]): Candidate[] =>
+  rows.flatMap(({ record, pinned, traits }) => {
+    const found = toRecord(record, pinned)
+    return found ? [traits === null ? found : { ...found, traits: Number(traits) }] : []
+  })
+
+function candidates(connection: Connection, ...[tokens, filter, part]: Parameters<Store['candidates']>): Candidate[] {
   const match = tokenMatch(tokens)
-  if (match === undefined) return part === 'rest' ? [] : toRecords(select(connection, selectRuns(filter)))
-  if (part === 'rest') return toRecords(select(connection, selectRuns(filter, { partial: 'over', without: match })))
+  if (match === undefined) return part === 'rest' ? [] : toCandidates(select(connection, selectRuns(filter)))
+  if (part === 'rest') return toCandidates(select(connection, selectRuns(filter, { partial: 'over', without: match })))
   const rows = new Map<number, Row>()
   const partial = part === 'known' ? 'running' : 'all'
   for (const only of [{ match }, { partial }] satisfies Indexed[]) for (const row of select(connection, selectRuns(filter, only))) rows.set(row.seq, row)
   const newest = [...rows.values()].sort((a, b) => b.seq - a.seq)
-  return toRecords(newest.slice(0, limitOf(filter.limit)))
+  return toCandidates(newest.slice(0, limitOf(filter.limit)))
 }
 
 function toNote(json: SqlValue | undefined): Note | undefined {
