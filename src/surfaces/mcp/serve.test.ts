@@ -203,7 +203,7 @@ describe('what goes wrong', () => {
   it.each([
     ['an unknown tool', 'exce', {}, 'tool is "exce"; accepted: exec, wait, stop, input, output, search, runs, resume, note'],
     ['an unknown option', 'exec', { script: 'x', timeout: 5 }, 'exec has no option timeout; did you mean timeout_ms?'],
-    ['a value of another type', 'exec', { script: 'x', timeout_ms: '5' }, 'timeout_ms is "5"; accepted: a positive number of milliseconds'],
+    ['a value of another type', 'exec', { script: 'x', timeout_ms: '5s' }, 'timeout_ms is "5s"; accepted: a positive number of milliseconds'],
     ['no number, which JSON writes as null', 'exec', { script: 'x', timeout_ms: Number.NaN }, 'timeout_ms is null; accepted: a positive number'],
     ['nothing to run', 'exec', {}, 'argv is missing; accepted: a program with its arguments, or a script'],
     ['a missing argument', 'wait', {}, 'run is missing; accepted: a run id'],

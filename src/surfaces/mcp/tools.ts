@@ -24,6 +24,7 @@ import {
 import { inputJsonSchema } from '../../operations/input-json-schema.ts'
 import { fromWire, wireNameOf } from '../../operations/names.ts'
 import type { Operation } from '../../operations/operation.ts'
+import { withOurNames, withTypes } from './habits.ts'
 
 /** Clients give up on a call after 60 seconds by default, so an answer comes before that. */
 export const answerWithinMs = 45_000
@@ -226,7 +227,7 @@ export function readCall(tool: string, args: Readonly<Record<string, unknown>>):
     throw failure('invalid', { field: 'tool', value: tool, accepted: known.join(', ') })
   }
   const { operation, defaults } = shape
-  const given = fromWire(operation, operation.name === 'exec' ? withUsualName(args) : args)
+  const given = withTypes(operation, fromWire(operation, withOurNames(tool, args)))
   // Who lets a command go does not wait for it unless that is said.
   return { operation, input: { ...defaults, ...(given.detach === true ? { waitMs: 0 } : {}), ...given } }
 }
@@ -235,12 +236,5 @@ function readActionCall({ actions, defaults, usualAction }: ActionTool, args: Re
   const { action = usualAction?.(args), ...rest } = args
   const operation = typeof action === 'string' && Object.hasOwn(actions, action) ? actions[action] : undefined
   if (!operation) throw failure('invalid', { field: 'action', value: action, accepted: Object.keys(actions).join(', ') })
-  return { operation, input: { ...defaults?.[action as string], ...fromWire(operation, rest) } }
-}
-
-/** Models that know other tools of this kind send `command`; what they mean is plain. */
-function withUsualName(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { command, ...rest } = args
-  if (command === undefined || rest.script !== undefined || rest.argv !== undefined) return args
-  return { ...rest, [Array.isArray(command) ? 'argv' : 'script']: command }
+  return { operation, input: { ...defaults?.[action as string], ...withTypes(operation, fromWire(operation, rest)) } }
 }
