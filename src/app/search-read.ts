@@ -2,7 +2,7 @@ import { type StreamName, streamNames } from '../core/command.ts'
 import type { RunRecord } from '../core/run.ts'
 import { cleanLine } from '../core/text.ts'
 import { type LineBlock, readBlocks } from '../engine/log-reader.ts'
-import { readMarked } from '../engine/marked-blocks.ts'
+import { type MarkedBlock, readMarked } from '../engine/marked-blocks.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { AppContext } from './context.ts'
 import { textOf } from './screen-text.ts'
@@ -26,9 +26,15 @@ interface Waiting {
   hit(at: number): Pick<Found, 'ref' | 'stream' | 'line' | 'order' | 'from'>
 }
 
+interface ShownLine {
+  readonly line: number
+  readonly text: string
+}
+
 const maxWaitingTexts = 2_000
 const maxWaitingChars = 1024 * 1024
-const runsAtOnce = 32
+/** Runs of whose logs something is looked at, and any runs. */
+const maxHeld = { read: 32, all: 500 }
 
 const describing = ['purpose', 'command'] as const
 
@@ -38,6 +44,7 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
   let texts = 0
   let chars = 0
   let runs: RunHits[] = []
+  let read = 0
 
   /** Under a time limit each look has a price of its own, so several runs are looked at together. */
   function look(part: Waiting): void {
@@ -71,11 +78,12 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
     match()
     const those = runs
     runs = []
+    read = 0
     return those
   }
 
   /** Has the texts of a run looked at in which an answer may be, as they are shown. */
-  function readTexts(run: RunHits, order: number, blocksOf: (stream: StreamName) => Iterable<LineBlock>): void {
+  function readTexts(run: RunHits, order: number, blocksOf: (stream: StreamName) => Iterable<LineBlock | MarkedBlock>): void {
     const { record } = run
     if (only === undefined) {
       const described = describing.map((field) => (record[field] ?? '').replace(/\s+/g, ' ').trim())
@@ -84,19 +92,35 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
     // Of most runs nothing is read: then their secrets are not needed either.
     let masker: Masker | undefined
     for (const stream of streams) {
-      for (const { text, firstLine, offset } of blocksOf(stream)) {
-        bounds.count(text.length)
-        if (!matcher.mayBeIn(text)) continue
+      for (const block of blocksOf(stream)) {
+        bounds.count(block.text.length)
+        if (!matcher.mayBeIn(block.text)) continue
+        if (!masker) read += 1
         masker ??= context.masking.forRun(context.records.folder(record.id))
-        const lines = masker
-          .mask(text)
-          .split('\n')
-          .map((raw) => (matcher.mayBeIn(raw) ? cleanLine(raw) : ''))
-        const from = { offset, line: firstLine }
+        const lines = shownLines(block, masker)
+        const from = { offset: block.offset, line: block.firstLine }
         const refTo = (line: number): string => `${record.id}:${stream === 'stderr' ? 'stderr:' : ''}${line}`
-        look({ texts: lines, run, hit: (at) => ({ ref: refTo(firstLine + at), stream, line: firstLine + at, order, from }) })
+        const hit = (at: number) => {
+          const { line } = lines[at] as ShownLine
+          return { ref: refTo(line), stream, line, order, from }
+        }
+        look({ texts: lines.map(({ text }) => text), run, hit })
       }
     }
+  }
+
+  /** The lines of a block in which an answer may be: of one that was scanned, those that were marked. */
+  function shownLines(block: LineBlock | MarkedBlock, masker: Masker): ShownLine[] {
+    const marked = 'marked' in block ? new Set(block.marked) : undefined
+    return masker
+      .mask(block.text)
+      .split('\n')
+      .flatMap((raw, i) => {
+        const line = block.firstLine + i
+        if ((marked && !marked.has(line)) || !matcher.mayBeIn(raw)) return []
+        const text = cleanLine(raw)
+        return text === '' ? [] : [{ line, text }]
+      })
   }
 
   const piecesOf = (record: RunRecord, stream: StreamName) => textOf(context.records.folder(record.id), record, stream).pieces
@@ -107,13 +131,13 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
       hasLog(record, stream) ? readBlocks(piecesOf(record, stream)) : []
 
   /** What a scan left of the log. */
-  function part(record: RunRecord, stream: StreamName, scanned: Scanned): Iterable<LineBlock> {
+  function part(record: RunRecord, stream: StreamName, scanned: Scanned): Iterable<LineBlock | MarkedBlock> {
     if (scanned === 'left-out' || scanned.length === 0) return []
     const pieces = piecesOf(record, stream)
     return (scanned !== 'unknown' && readMarked(pieces, scanned)) || readBlocks(pieces)
   }
 
-  function read(record: RunRecord, order: number, scan: Scan | undefined): readonly RunHits[] {
+  function readRun(record: RunRecord, order: number, scan: Scan | undefined): readonly RunHits[] {
     const run: RunHits = { record, hits: [], terms: new Set() }
     runs.push(run)
     const scanned = scan && streams.filter((stream) => hasLog(record, stream)).map((stream) => scan.of(record, stream))
@@ -131,8 +155,8 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
         }
       }
     }
-    return !matcher.costly || runs.length >= runsAtOnce ? done() : []
+    return !matcher.costly || read >= maxHeld.read || runs.length >= maxHeld.all ? done() : []
   }
 
-  return { read, rest: done }
+  return { read: readRun, rest: done }
 }

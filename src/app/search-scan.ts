@@ -4,7 +4,7 @@ import type { Mark } from '../core/scan.ts'
 import type { ScanPatterns } from '../core/scan-pattern.ts'
 import type { Candidate } from '../core/store.ts'
 import type { AppContext } from './context.ts'
-import type { RunFolder } from './run-folder.ts'
+import { runFolder } from './run-folder.ts'
 import type { SearchBounds } from './search-bounds.ts'
 import type { Matcher } from './search-matcher.ts'
 import { worthScanning } from './worth-scanning.ts'
@@ -51,13 +51,13 @@ function termToScan(matcher: Matcher, weights: readonly number[]): ScannedTerm |
 
 async function scanRuns(context: AppContext, records: readonly Candidate[], { term, patterns }: ScannedTerm, bounds: SearchBounds): Promise<Scan | undefined> {
   const root = `${context.home.runs}/`
-  const folders = new Map<string, RunFolder>()
+  // Runs that could not be kept at home are somewhere else, and read here.
+  const mayBeElsewhere = context.home.mayHaveSpares()
   const { unscanned = 0, ...asked } = patterns
   const pathOf = (record: Candidate, stream: StreamName): string | undefined => {
     if (record[stream].bytes === 0 || !isInOneFile(record) || ((record.traits ?? 0) & unscanned) !== 0) return undefined
-    const folder = folders.get(record.id) ?? context.records.folder(record.id)
-    folders.set(record.id, folder)
-    return folder.path.startsWith(root) ? folder[stream].slice(root.length) : undefined
+    if (mayBeElsewhere && !context.records.folder(record.id).path.startsWith(root)) return undefined
+    return runFolder(context.home.runs, record.id)[stream].slice(root.length)
   }
   const files = records.flatMap((record) =>
     streamNames.flatMap((stream) => {

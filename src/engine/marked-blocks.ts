@@ -5,15 +5,20 @@ import { countLineFeeds } from './output.ts'
 /** As `readBlocks` cuts a log. */
 const chunkBytes = 256 * 1024
 
+export interface MarkedBlock extends LineBlock {
+  /** The numbers of the lines in it that were marked, in order. */
+  readonly marked: readonly number[]
+}
+
 /**
  * The blocks of a log in which something was marked, cut where `readBlocks` cuts them, without reading the others; with `beside`,
  * so many blocks before and after each, too. Marks are places in the file of the log, in order. Undefined where that cannot be told: the log is
  * in several files, or has lines longer than a block.
  */
-export function readMarked(pieces: readonly LogPiece[], marks: readonly Mark[], beside = 0): LineBlock[] | undefined {
+export function readMarked(pieces: readonly LogPiece[], marks: readonly Mark[], beside = 0): MarkedBlock[] | undefined {
   const [head, tail, ...more] = pieces
   if (!head || more.length > 0 || (tail && tail.path !== head.path)) return undefined
-  const found: LineBlock[] = []
+  const found: MarkedBlock[] = []
   for (const piece of tail ? [head, tail] : [head]) {
     const inside = marks.filter(({ offset }) => offset >= piece.position && offset < piece.position + piece.length)
     const blocks = inside.length === 0 ? [] : blocksOf(piece, inside, { shift: lineBefore(piece, head), endsInGap: piece !== (tail ?? head), beside })
@@ -41,7 +46,7 @@ interface Cut {
   readonly beside: number
 }
 
-function blocksOf(piece: LogPiece, marks: readonly Mark[], { shift, endsInGap, beside }: Cut): LineBlock[] | undefined {
+function blocksOf(piece: LogPiece, marks: readonly Mark[], { shift, endsInGap, beside }: Cut): MarkedBlock[] | undefined {
   const last = Math.floor((piece.length - 1) / chunkBytes)
   const lineEnds = new Map<number, number | undefined>()
   /** Where the last line that ends in this chunk ends, counted within the piece. */
@@ -65,7 +70,7 @@ function blocksOf(piece: LogPiece, marks: readonly Mark[], { shift, endsInGap, b
     if (end === undefined || at >= end) chunk += 1
     for (let near = Math.max(0, chunk - beside); near <= Math.min(last + 1, chunk + beside); near += 1) if (!wanted.has(near)) wanted.set(near, mark)
   }
-  const blocks: LineBlock[] = []
+  const blocks: MarkedBlock[] = []
   for (const [chunk, mark] of [...wanted].sort(([a], [b]) => a - b)) {
     const from = lineEnd(chunk - 1)
     const to = chunk > last ? piece.length : (lineEnd(chunk) ?? from)
@@ -77,7 +82,9 @@ function blocksOf(piece: LogPiece, marks: readonly Mark[], { shift, endsInGap, b
     const at = mark.offset - piece.position
     const between = countFeeds(piece, Math.min(from, at), Math.max(from, at))
     const firstLine = mark.line + shift + (from <= at ? -between : between)
-    blocks.push({ firstLine, text: bytes.toString('utf8'), startsInside: false, bytes, offset: piece.offset + from, end: piece.offset + to })
+    const own = marks.filter(({ offset }) => offset >= piece.position + from && offset < piece.position + to)
+    const marked = own.map(({ line }) => line + shift)
+    blocks.push({ firstLine, text: bytes.toString('utf8'), startsInside: false, bytes, offset: piece.offset + from, end: piece.offset + to, marked })
   }
   return blocks
 }

@@ -15,7 +15,7 @@ vi.mock('../../src/engine/ripgrep.ts', async (original) => {
       return async (request) => {
         const found = await scan(request)
         scans.count += 1
-        scans.marks += found?.marks.size ?? 0
+        if ('marks' in found) scans.marks += found.marks.size
         return found
       }
     },
