@@ -50,9 +50,9 @@ export type { StreamName } from './core/command.ts'
 export { type ErrorGuidance, type Fault, guidanceOf, type Retryable } from './core/error-guidance.ts'
 export { type ErrorCode, HoldfastError } from './core/errors.ts'
 export type { FileEntry, FileKind, FileList, FileRemoved, FileStat, FileWritten, WriteRoute } from './core/files.ts'
+export type { ImportedNotes, Note, NoteCategory, NoteScope, Retired, SavedNote, SkippedLine } from './core/note.ts'
 export type { Outcome, OutcomeKind } from './core/outcome.ts'
 export type { Gap, Leftover, RunState, Usage } from './core/run.ts'
-export type { Note, NoteCategory } from './core/store.ts'
 export { version } from './core/version.ts'
 export type {
   Rescue,
@@ -91,6 +91,8 @@ export {
   providerErrorClasses,
 } from './providers/provider-error.ts'
 export { type RetryCall, type RetryClock, type RetryPolicy, type RetryState, type RetryWait, retry } from './providers/retry.ts'
+
+export { type AcpHandlers, type AcpMethod, type AcpOptions, acpHandlers, acpMethods } from './surfaces/acp/handlers.ts'
 
 /** What `openHoldfast` gives. Commands run on this machine, as the user of this process. */
 export interface Holdfast extends Omit<App, 'exec' | 'countShown'>, AsyncDisposable {
@@ -164,8 +166,12 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
     snapshot: checked(ops.snapshot),
     resume: () => app.resume(),
     addNote: checked(ops.noteAdd),
-    listNotes: () => app.listNotes(),
+    listNotes: checked(ops.noteList),
+    searchNotes: checked(ops.noteSearch),
+    updateNote: checked(ops.noteUpdate),
     removeNote: checked(ops.noteRemove),
+    exportNotes: checked(ops.noteExport),
+    importNotes: checked(ops.noteImport),
     async pin(input) {
       const { pinned, ...run } = asObject('the input', input)
       if (typeof pinned !== 'boolean') throw failure('invalid', { field: 'pinned', value: pinned, accepted: 'true or false' })

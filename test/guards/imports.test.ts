@@ -22,8 +22,8 @@ const mayImport: Record<string, readonly string[] | '*'> = {
   app: ['engine', 'workspaces', 'files', 'git', 'digest', 'context', 'providers', 'hosts', 'config', 'core'],
   operations: ['app', 'core'],
   'surfaces/mcp': ['operations', 'app', 'core'],
-  'surfaces/acp': ['operations', 'app', 'core'],
-  'surfaces/cli': ['surfaces/mcp', 'compose', 'operations', 'app', 'providers', 'core'],
+  'surfaces/acp': ['surfaces/mcp', 'app', 'core'],
+  'surfaces/cli': ['surfaces/mcp', 'surfaces/acp', 'compose', 'operations', 'app', 'providers', 'core'],
   compose: '*',
   index: '*',
 }
