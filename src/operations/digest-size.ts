@@ -3,8 +3,8 @@ import { whole } from './fields.ts'
 
 /** What a digest may take at most, for every operation that answers with one. */
 export const digestSize = {
-  budget: optional(whole('Most bytes of the digest.', 1, 'bytes', { default: '2048' })),
-  tokens: optional(whole('Most tokens of the digest, by estimate; instead of a budget of bytes.', 1, 'tokens')),
+  budget: optional(whole('Most bytes of the digest.', 0, 'bytes', { default: '2048' })),
+  tokens: optional(whole('Most tokens of the digest, by estimate; instead of a budget of bytes.', 0, 'tokens')),
 }
 
 /** How these are written in a help text. */

@@ -36,7 +36,7 @@ describe('the input of an operation', () => {
     [{ argv, runtime: 'node' }, 'runtime is "node"; accepted: a runtime together with a script'],
     [{ argv, env: { A: 1 } }, 'env is {"A":1}; accepted: variables with text as their values'],
     [{ argv, leftovers: 'keep' }, 'leftovers is "keep"; accepted: report, kill'],
-    [{ argv, budget: 1.5 }, 'budget is 1.5; accepted: a whole number of bytes from 1'],
+    [{ argv, budget: 1.5 }, 'budget is 1.5; accepted: a whole number of bytes from 0'],
     [{ argv, timeout_ms: 5 }, 'exec has no option timeout_ms; did you mean timeoutMs?'],
     [{ argv, zzz: 5 }, 'exec has no option zzz'],
   ])('%j is refused in one sentence', (raw, sentence) => {

@@ -71,7 +71,7 @@ describe('what exec refuses before anything starts', () => {
     [['--timeout=', '--', 'x'], '--timeout is ""; accepted: a positive duration'],
     [['--timeout'], 'the value of --timeout is missing; accepted: --timeout TIME'],
     [['--max-output', 'lots', '--', 'x'], '--max-output is "lots"; accepted: a positive number of bytes'],
-    [['--budget', 'big', '--', 'x'], '--budget is "big"; accepted: a whole number of bytes from 1'],
+    [['--budget', 'big', '--', 'x'], '--budget is "big"; accepted: a whole number of bytes from 0'],
     [['--env', '1=2', '--', 'x'], '--env is "1"; accepted: NAME=VALUE'],
     [['--timout', '5s', '--', 'x'], 'exec has no option --timout; did you mean --timeout? (see holdfast exec --help)'],
     [['-x', '--', 'x'], 'exec has no option -x'],
