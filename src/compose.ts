@@ -18,6 +18,7 @@ import { monotonicMs } from './core/monotonic.ts'
 import { secretsOf } from './core/secret-names.ts'
 import type { Store } from './core/store.ts'
 import { version } from './core/version.ts'
+import type { LockFile } from './core/workspace.ts'
 import { findRepository, headOf, type Repository } from './git/repository.ts'
 import { openSqliteStore } from './stores/sqlite/open.ts'
 
@@ -69,6 +70,7 @@ export async function openApp(options: OpenOptions): Promise<App> {
     openPlace: () => openPlace({ root, home: home.path, env, use: config.settings.supervisor }),
     openPlainSession: () => openPlainSession(root),
     reachSupervisor: async (socket) => (await import('./backends/host/supervised.ts')).reachSupervisedHostSession(socket),
+    openLock,
     openScan() {
       scan ??= openScan(root, env)
       return scan
@@ -169,7 +171,9 @@ async function processes(): Promise<Processes> {
   return { self: identifySelf(), isAlive }
 }
 
-const recordsOf = (home: Home): Records => openRecords({ home, openStore: openSqliteStore, memoryStore: emptyStore, processes, now: monotonicMs })
+const openLock = async (): Promise<LockFile> => (await import('./stores/sqlite/lock.ts')).lockFile
+
+const recordsOf = (home: Home): Records => openRecords({ home, openStore: openSqliteStore, memoryStore: emptyStore, processes, openLock, now: monotonicMs })
 
 interface WorkspacePlaces {
   readonly place: HomePlace
@@ -229,6 +233,7 @@ function toSettings({ settings, sources, disabledBy }: LoadedConfig, surface: Op
     mask: { patterns: settings.mask.patterns },
     retention: settings.retention,
     digestBudget: settings.digest.budget,
+    maxNotes: settings.notes.maxPerScope,
     disabledBy,
   }
 }

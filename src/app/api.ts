@@ -3,7 +3,6 @@ import type { Input, StreamName } from '../core/command.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Gap, Leftover, RunRecord, RunState, Usage } from '../core/run.ts'
 import type { Stats } from '../core/stats.ts'
-import type { Note, NoteCategory } from '../core/store.ts'
 import type { Rescue, WorkspaceSetup } from '../core/workspace.ts'
 import type {
   ListWorkspacesRequest,
@@ -19,14 +18,16 @@ import type { DeletedBranch } from '../workspaces/delete-branch.ts'
 import type { CollectedWorkspaces } from '../workspaces/gc.ts'
 import type { DroppedRescues, ExportedRescue, RestoredRescue } from '../workspaces/rescues.ts'
 import type { FileUseCases } from './files.ts'
+import type { NoteUseCases } from './notes.ts'
 import type { Answered } from './shown.ts'
 
 export type { DeletedBranch } from '../workspaces/delete-branch.ts'
 export type { CollectedWorkspaces } from '../workspaces/gc.ts'
 export type { DroppedRescues, ExportedRescue, RestoredRescue } from '../workspaces/rescues.ts'
+export type { AddNoteInput, ExportedNotes, FoundNotes, NotePlaceInput, NoteSelection, UpdateNoteInput } from './notes.ts'
 
 /** What Holdfast does, as every surface sees it: the library, the command line and MCP hand in and give out these values. */
-export interface App extends FileUseCases {
+export interface App extends FileUseCases, NoteUseCases {
   exec(input: ExecInput, call?: ExecCall): Promise<RunResult>
   /** Waits until the run ends, at most `waitMs` (undefined: as long as it takes). */
   wait(input: DigestSize & { run: string; waitMs?: number | undefined }, call?: Call): Promise<RunResult>
@@ -50,9 +51,6 @@ export interface App extends FileUseCases {
   snapshot(input: { context?: string | undefined; limit?: number | undefined }): Promise<SnapshotResult>
   /** The stored context snapshot, or one made now where none was stored. */
   resume(): Promise<SnapshotResult>
-  addNote(input: { text: string; category?: NoteCategory | undefined; confidence?: number | undefined }): Promise<Note>
-  listNotes(): Promise<{ notes: readonly Note[] }>
-  removeNote(input: { note: string }): Promise<{ removed: string }>
   pin(input: { run: string; pinned: boolean }): Promise<RunResult>
   /** What runs printed and what was shown of them. */
   stats(input: { sinceMs?: number | undefined; limit?: number | undefined }): Promise<StatsResult>

@@ -1,10 +1,11 @@
-import { failure, HoldfastError, withFacts } from '../core/errors.ts'
+import { HoldfastError, withFacts } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { RunFilter } from '../core/store.ts'
 import type { App } from './api.ts'
 import { checkLimit } from './check-limit.ts'
 import type { AppBasis, AppEquipment } from './context.ts'
 import type { FileUseCases } from './files.ts'
+import type { NoteUseCases } from './notes.ts'
 import { readRecord } from './run-folder.ts'
 import type { EnsureMounted } from './run-tree.ts'
 import { openShownCounter } from './shown.ts'
@@ -49,6 +50,12 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
   function files(): Promise<FileUseCases> {
     filing ??= openFileUseCases(basis, equipped, async (workspace) => (await workspaces()).ensureMounted(workspace))
     return filing
+  }
+
+  let noting: Promise<NoteUseCases> | undefined
+  function notes(): Promise<NoteUseCases> {
+    noting ??= Promise.all([import('./notes.ts'), equipped()]).then(([{ createNoteUseCases }, more]) => createNoteUseCases({ ...basis, ...more }))
+    return noting
   }
 
   /** Runs that ended unseen, or whose holder died, are told as such before anybody looks at the history. */
@@ -99,12 +106,13 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     digest: async (...given) => (await useCases()).digest(...given),
     snapshot: async (...given) => (await useCases()).snapshot(...given),
     resume: async (...given) => (await useCases()).resume(...given),
-    addNote: async (...given) => (await useCases()).addNote(...given),
-    listNotes: async () => ({ notes: await records.listNotes() }),
-    async removeNote({ note }) {
-      if (!(await records.removeNote(note))) throw failure('note_not_found', { note })
-      return { removed: note }
-    },
+    addNote: async (...given) => (await notes()).addNote(...given),
+    listNotes: async (...given) => (await notes()).listNotes(...given),
+    searchNotes: async (...given) => (await notes()).searchNotes(...given),
+    updateNote: async (...given) => (await notes()).updateNote(...given),
+    removeNote: async (...given) => (await notes()).removeNote(...given),
+    exportNotes: async (...given) => (await notes()).exportNotes(...given),
+    importNotes: async (...given) => (await notes()).importNotes(...given),
     pin: async (...given) => (await useCases()).pin(...given),
     gc: async (...given) => (await useCases()).gc(...given),
     doctor: async (...given) => (await useCases()).doctor(...given),

@@ -4,6 +4,7 @@ import type { Machine } from '../core/machine.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { ScanFiles, Unusable } from '../core/scan.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
+import type { LockFile } from '../core/workspace.ts'
 import type { Inlet } from '../engine/feed.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { Repository } from '../git/repository.ts'
@@ -55,6 +56,8 @@ export interface AppBasis {
   reachSupervisor(socket: string): Promise<SupervisedSession | undefined>
   /** Looks through logs with a program of its own; undefined where that is not wanted, and why where there is none. */
   openScan(): Promise<ScanFiles | Unusable | undefined>
+  /** What makes locks between processes; rejects where there is nothing that does. */
+  openLock(): Promise<LockFile>
   /** The repository that holds the folder. */
   repositoryOf(folder: string): Repository | undefined
   /** The branch of it, or null. */

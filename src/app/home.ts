@@ -73,8 +73,8 @@ export function describeHome(place: HomePlace): Home {
       spares = [join(above[0], hash, 'runs'), join(above[1], hash)].filter((spare) => spare !== runs)
       return spares
     },
-    // Workspaces stand beside them in the folder for state.
-    mayHaveSpares: () => above.some((folder) => holds(folder, (name) => name !== 'workspaces')),
+    // Workspaces and the notes of the person stand beside them in the folder for state.
+    mayHaveSpares: () => above.some((folder) => holds(folder, (name) => name !== 'workspaces' && !name.startsWith('notes'))),
     warnings,
   }
 }
@@ -125,8 +125,8 @@ export function makeSpare(runs: string): void {
   }
 }
 
-// Node's own recursive mkdir never comes back where a folder exists in which nothing can be made, as in /proc.
-function makeFolder(path: string): void {
+/** With those above it. Node's own recursive mkdir never comes back where a folder exists in which nothing can be made, as in /proc. */
+export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {

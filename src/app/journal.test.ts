@@ -22,7 +22,7 @@ it('is there with its first line, says whose it is, and is gone when everything 
   expect([journal.note(a), journal.note(b), journal.note(everyRun)]).toEqual([true, true, true])
   expect(listJournals(folder, undefined)).toEqual([journal.name])
   expect(listJournals(folder, journal.name)).toEqual([])
-  expect(read(journal.name)).toMatchObject({ ids: [a, b], everyRun: true, everyNote: false, abandoned: false })
+  expect(read(journal.name)).toMatchObject({ ids: [a, b], everyRun: true, abandoned: false })
   expect(read(journal.name, false)).toMatchObject({ ids: [a, b], abandoned: true })
   journal.clear()
   expect([saysSomething(folder, journal.name), read(journal.name)?.ids]).toEqual([false, []])

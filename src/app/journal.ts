@@ -24,9 +24,8 @@ import { isRunId } from './run-folder.ts'
  * and the journal of a process that died is removed once it was taken in. A line too many costs a look, one too few a run.
  */
 
-/** In place of an id: all runs there are, and all notes. No id looks like these. */
+/** In place of an id: all runs there are. No id looks like this. */
 export const everyRun = 'all-runs'
-export const everyNote = 'all-notes'
 /** The last line of a journal whose process goes on without it. */
 const closed = 'closed'
 
@@ -50,7 +49,6 @@ export interface Noted {
   /** In the order in which they were noted. */
   readonly ids: readonly string[]
   readonly everyRun: boolean
-  readonly everyNote: boolean
 }
 
 export function openJournal(folder: string, self: ProcessIdentity): Journal {
@@ -173,7 +171,7 @@ export function readJournal(folder: string, name: string, isAlive: (owner: Proce
     return undefined
   }
   const lines = new Set(text.split('\n'))
-  return { name, abandoned: !alive || lines.has(closed), text, ids: [...lines].filter(isRunId), everyRun: lines.has(everyRun), everyNote: lines.has(everyNote) }
+  return { name, abandoned: !alive || lines.has(closed), text, ids: [...lines].filter(isRunId), everyRun: lines.has(everyRun) }
 }
 
 /** The folder goes with the last one. */

@@ -2,12 +2,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { endedRecord, runRecord } from '../../test/conformance/store.ts'
+import { endedRecord, runRecord, storedNote } from '../../test/conformance/store.ts'
 import { until } from '../../test/support/clock.ts'
 import { failure } from '../core/errors.ts'
 import { monotonicMs } from '../core/monotonic.ts'
 import type { Store } from '../core/store.ts'
 import { memoryStore } from '../stores/memory/store.ts'
+import { lockFile } from '../stores/sqlite/lock.ts'
 import { openSqliteStore } from '../stores/sqlite/open.ts'
 import { describeHome } from './home.ts'
 import { openRecords, type Records, type RecordsOptions } from './records.ts'
@@ -34,7 +35,7 @@ const journals = (): string => pending().reduce((all, name) => all + readFileSyn
 function open(changes: Partial<RecordsOptions> = {}): Records {
   const home = describeHome({ override: undefined, project, state: join(project, 'state'), temporary: join(project, 'tmp') })
   const processes = async () => ({ self: { pid: 4_000_001 + opened.length, startTime: 'x' }, isAlive: () => alive })
-  const records = openRecords({ home, openStore: openSqliteStore, memoryStore: async () => memoryStore(), processes, now: monotonicMs, ...changes })
+  const records = openRecords({ home, openStore: openSqliteStore, memoryStore: async () => memoryStore(), processes, openLock: async () => lockFile, now: monotonicMs, ...changes })
   opened.push(records)
   return records
 }
@@ -175,11 +176,11 @@ describe('the index', () => {
     expect((await records.replace(endedRecord(a, 0))).join()).toMatch(/not in the index yet.*it is locked/)
     expect((await records.begin(runRecord(b))).join()).toMatch(/not in the index yet.*it is locked/)
     expect(await ids(records)).toEqual([b, a])
-    await records.addNote({ id: 'n1', category: 'gotcha', text: 'kept', confidence: 1, createdAt: '2026-03-14T10:00:00.000Z' })
+    await records.notes.change(() => ({ write: [storedNote('n1', 'kept')] }))
     usable = true
     const other = open()
     expect(await ids(other)).toEqual([b, a])
-    expect((await other.listNotes()).map(({ id }) => id)).toEqual(['n1'])
+    expect((await other.notes.list()).map(({ id }) => id)).toEqual(['n1'])
     now += 10_000
     expect(await ids(records)).toEqual([b, a])
     expect(journals()).toBe('')

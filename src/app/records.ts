@@ -1,12 +1,12 @@
-import { cpSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { failure, messageOf, toHoldfastError } from '../core/errors.ts'
 import { type ProcessIdentity, type RunRecord, verdictOf } from '../core/run.ts'
 import { type Shown, type Stats, statsOf } from '../core/stats.ts'
-import type { KnownWord, Note, PreviousRuns, RunFilter, Store } from '../core/store.ts'
+import type { KnownWord, PreviousRuns, RunFilter, Store } from '../core/store.ts'
+import type { LockFile } from '../core/workspace.ts'
 import { checkRoom, makeSpare } from './home.ts'
-import { everyNote } from './journal.ts'
-import { writeNote } from './note-files.ts'
+import { type NoteShelf, openNoteShelf } from './note-shelf.ts'
 import {
   createRecord,
   discard,
@@ -52,9 +52,8 @@ export interface Records {
   remove(ids: readonly string[]): Promise<void>
   addShown(entries: readonly Shown[]): Promise<void>
   stats(sinceMs: number): Promise<Stats>
-  addNote(note: Note): Promise<void>
-  listNotes(): Promise<readonly Note[]>
-  removeNote(id: string): Promise<boolean>
+  /** The notes of the project and of its workspaces. */
+  readonly notes: NoteShelf
   folder(id: string): RunFolder
   /** What has been wrong with the store since it was opened. */
   warnings(): Promise<readonly string[]>
@@ -63,7 +62,9 @@ export interface Records {
   close(): Promise<void>
 }
 
-export type RecordsOptions = Omit<RunIndexOptions, 'folder' | 'allIds' | 'bringHome'>
+export interface RecordsOptions extends Omit<RunIndexOptions, 'folder' | 'allIds' | 'bringHome'> {
+  openLock(): Promise<LockFile>
+}
 
 const maxPlaced = 1_000
 /** How long it counts that there is room for another run. */
@@ -241,16 +242,7 @@ export function openRecords(options: RecordsOptions): Records {
     },
     stats: (sinceMs) => index.read(async (store) => statsOf(...(await Promise.all([store.listPrinted(sinceMs), store.listShown(sinceMs)])))),
     remove: (ids) => index.write((store) => store.remove(ids)),
-    async addNote(note) {
-      writeNote(home.notes, note)
-      await index.write((store) => store.addNote(note))
-      if (index.knownTroubles().length > 0) await index.owe(everyNote)
-    },
-    listNotes: () => index.read((store) => store.listNotes()),
-    async removeNote(id) {
-      rmSync(join(home.notes, `${id}.json`), { force: true })
-      return index.write((store) => store.removeNote(id))
-    },
+    notes: openNoteShelf({ folder: home.notes, openLock: options.openLock, now: () => new Date(), index }),
     folder,
     warnings: () => index.warnings(),
     usable: () => index.usable(),

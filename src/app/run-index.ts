@@ -3,8 +3,7 @@ import { toHoldfastError } from '../core/errors.ts'
 import type { ProcessIdentity, RunRecord } from '../core/run.ts'
 import type { Store } from '../core/store.ts'
 import type { Home } from './home.ts'
-import { everyNote, everyRun, type Journal, listJournals, type Noted, openJournal, readJournal, removeJournal, saysSomething } from './journal.ts'
-import { readNotes } from './note-files.ts'
+import { everyRun, type Journal, listJournals, type Noted, openJournal, readJournal, removeJournal, saysSomething } from './journal.ts'
 import { type RunFolder, readRecord } from './run-folder.ts'
 
 /**
@@ -18,8 +17,6 @@ export interface RunIndex {
    * behind with it. Resolves at once, unless that could not be noted: then the index is told first.
    */
   tell(record: RunRecord, write: () => void): Promise<void>
-  /** Has something brought in from the files as soon as the index can be told again. */
-  owe(line: string): Promise<void>
   read<T>(action: (store: Store) => Promise<T>): Promise<T>
   /** What the index knows at this moment, without being told anything first; undefined where it cannot be used, or is in use for too long. */
   glance<T>(action: (store: Store) => Promise<T>): Promise<T | undefined>
@@ -200,7 +197,6 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
       const record = readRecord(folder(id), id)
       if (record) await memory.finish(record)
     }
-    for (const note of readNotes(home.notes)) await memory.addNote(note)
     return memory
   }
 
@@ -224,7 +220,6 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
       target,
       records.sort((a, b) => a.startedAt.localeCompare(b.startedAt)),
     )
-    if (all || mine.includes(everyNote) || found.some((journal) => journal.everyNote)) for (const note of readNotes(home.notes)) await target.addNote(note)
     for (const line of mine) owed.delete(line)
     clearJournal()
     const over = new Set(records.flatMap(({ id, state }) => (state === 'running' ? [] : [id])))
@@ -308,7 +303,6 @@ export function openRunIndex(options: RunIndexOptions): RunIndex {
         setImmediate(askReady)
       }
     },
-    owe,
     async read(action) {
       await flush()
       return use(async (target, isReal) => {

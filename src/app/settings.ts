@@ -9,6 +9,8 @@ export interface AppSettings {
   readonly mask: { readonly patterns: readonly RegExp[] }
   readonly retention: Retention
   readonly digestBudget: number
+  /** Of one scope, those in use. */
+  readonly maxNotes: number
   /** Where `"enabled": false` stands, or null. */
   readonly disabledBy: string | null
 }

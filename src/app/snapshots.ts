@@ -5,6 +5,7 @@ import { failure, toHoldfastError } from '../core/errors.ts'
 import type { SnapshotResult } from './api.ts'
 import type { AppContext } from './context.ts'
 import { tryHome } from './home.ts'
+import { countNotesOn, notesInForce } from './notes.ts'
 
 const maxSnapshotBytes = 2048
 const listedRuns = 12
@@ -36,7 +37,13 @@ export async function takeSnapshot(context: AppContext, input: { context?: strin
     warnings.push(`the snapshot could not be stored: ${toHoldfastError(error).message}`)
     path = null
   }
-  return { text, bytes: Buffer.byteLength(text), path, warnings }
+  return told(context, { text, bytes: Buffer.byteLength(text), path, warnings })
+}
+
+/** What stands on the page counts as used. */
+async function told(context: AppContext, page: SnapshotResult): Promise<SnapshotResult> {
+  await countNotesOn(context, page.text).catch(() => {})
+  return page
 }
 
 /**
@@ -47,10 +54,10 @@ export async function resumeFrom(context: AppContext): Promise<SnapshotResult> {
   const stored = readSnapshot(context.home.snapshot)
   const source = readSource(context)
   if (stored !== undefined && (!source || (await compose(context, source)) === stored)) {
-    return { text: stored, bytes: Buffer.byteLength(stored), path: context.home.snapshot, warnings: [] }
+    return told(context, { text: stored, bytes: Buffer.byteLength(stored), path: context.home.snapshot, warnings: [] })
   }
   const text = await compose(context, { context: null, limit: maxSnapshotBytes, ...source, at: context.now().toISOString() })
-  return { text, bytes: Buffer.byteLength(text), path: null, warnings: [] }
+  return told(context, { text, bytes: Buffer.byteLength(text), path: null, warnings: [] })
 }
 
 async function compose(context: AppContext, source: Source): Promise<string> {
@@ -60,7 +67,7 @@ async function compose(context: AppContext, source: Source): Promise<string> {
   // A part of the history that cannot be read is left out: the rest is worth more than an error.
   const or = <T>(promise: Promise<readonly T[]>): Promise<readonly T[]> => promise.catch(() => [])
   const [notes, runs, failing, running] = await Promise.all([
-    or(records.listNotes()),
+    or(notesInForce(context)),
     or(records.list({ limit: listedRuns })),
     or(records.list({ limit: listedFailing, failing: true })),
     or(records.list({ limit: listedRuns, running: true })),

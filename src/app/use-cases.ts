@@ -1,4 +1,3 @@
-import { makeNote } from '../context/notes.ts'
 import { failure } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
 import { digestLog } from '../digest/digest.ts'
@@ -15,15 +14,15 @@ import { awaitEnd, type HeldRuns, measured, settleAbandoned } from './following.
 import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { supervisorNeeded } from './holding.ts'
-import { makeHome, tryHome } from './home.ts'
+import { tryHome } from './home.ts'
 import { indexPending, indexRuns } from './index-output.ts'
 import { writeInput } from './input.ts'
 import { streamOf } from './log-streams.ts'
+import type { NoteUseCases } from './notes.ts'
 import { createPlaces } from './places.ts'
 import { compareWithPassed } from './previous.ts'
 import { readOutput } from './reading.ts'
 import { checkSize, roomFor, toResult, toResultNow } from './results.ts'
-import { newRunId } from './run-id.ts'
 import { searchRuns } from './search.ts'
 import { resumeFrom, takeSnapshot } from './snapshots.ts'
 import { stopEnded, stopForeign } from './stopping.ts'
@@ -35,8 +34,7 @@ const indexAfterMs = 250
 const closeMs = 4_000
 
 /** What the app does besides listing what there is; see createApp, which loads it when it is needed. */
-export interface UseCases
-  extends Omit<App, 'runs' | 'stats' | 'countShown' | 'listNotes' | 'removeNote' | 'config' | keyof WorkspaceUseCases | keyof FileUseCases> {
+export interface UseCases extends Omit<App, 'runs' | 'stats' | 'countShown' | 'config' | keyof NoteUseCases | keyof WorkspaceUseCases | keyof FileUseCases> {
   workspaces(): Promise<WorkspaceUseCases>
   /** The record of a run that this process holds, as it is now. */
   held(id: string): Promise<RunRecord | undefined>
@@ -211,12 +209,6 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     async resume() {
       await history()
       return resumeFrom(context)
-    },
-    async addNote(input) {
-      makeHome(context.home, context.homePlace)
-      const note = makeNote({ ...input, text: context.masking.general.mask(input.text) }, { now: context.now(), id: newRunId() })
-      await context.records.addNote(note)
-      return note
     },
     async pin({ run, pinned }) {
       const { record, warnings } = await context.records.setPinned(await current(run), pinned)

@@ -136,6 +136,8 @@ function checkTrust(layer: ConfigLayer, layers: readonly ConfigLayer[], report: 
   for (const key of ofThePerson) {
     if (workspaces[key] !== undefined) report(`: workspaces.${key} is not for the file of a project; put it into your own file`)
   }
+  // It counts for the notes of the person too.
+  if (layer.config.notes?.maxPerScope !== undefined) report(': notes.maxPerScope is not for the file of a project; put it into your own file')
 }
 
 /** Where things are put, whose repositories are trusted, and what the disk of the person is used for. */

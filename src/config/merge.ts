@@ -57,7 +57,7 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 
     (c) => c.mask?.patterns,
     (pattern) => pattern.source,
   )
-  const { retention, digest, supervisor } = defaultSettings
+  const { retention, digest, supervisor, notes } = defaultSettings
   const settings: ConfigSettings = {
     limits,
     runtimes,
@@ -73,6 +73,7 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 
       idleMs: single('supervisor.idleMs', supervisor.idleMs, (c) => c.supervisor?.idleMs, writtenDuration),
     },
     digest: { budget: single('digest.budget', digest.budget, (c) => c.digest?.budget, writtenSize) },
+    notes: { maxPerScope: single('notes.maxPerScope', notes.maxPerScope, (c) => c.notes?.maxPerScope) },
     workspaces: mergeWorkspaces(single, joined),
   }
   return { settings, sources, disabledBy: disabling?.path ?? null }

@@ -148,7 +148,7 @@ function counted(accepted: string, least: number, most: number, facts: Facts) {
   return optional(pipe(number(accepted), integer(accepted), minValue(least, accepted), maxValue(most, accepted), about(facts)))
 }
 
-const { limits, retention, digest, supervisor, workspaces } = defaultSettings
+const { limits, retention, digest, supervisor, workspaces, notes } = defaultSettings
 
 export const configSchema = strictObject({
   $schema: optional(
@@ -368,6 +368,13 @@ export const configSchema = strictObject({
   }),
   digest: group('The answer to a run.', {
     budget: size({ description: 'Most bytes of a digest, where the caller names none.', default: digest.budget, examples: [1000, 4096] }, 1, 1024 ** 2),
+  }),
+  notes: group('Durable facts for whoever comes next.', {
+    maxPerScope: counted('a whole number from 1 to 10000', 1, 10_000, {
+      description:
+        "How many notes of the project, of each workspace and of the person are in use; of more, the least useful are retired; only in a person's file.",
+      default: notes.maxPerScope,
+    }),
   }),
 })
 

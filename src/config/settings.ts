@@ -14,6 +14,7 @@ export interface ConfigSettings {
   readonly retention: { readonly maxAgeMs: number; readonly maxRuns: number; readonly maxBytes: number }
   readonly supervisor: { readonly use: (typeof supervisorUses)[number]; readonly idleMs: number }
   readonly digest: { readonly budget: number }
+  readonly notes: { readonly maxPerScope: number }
   readonly workspaces: WorkspaceConfig
 }
 
@@ -43,6 +44,7 @@ export const defaultSettings: ConfigSettings = {
   retention: { maxAgeMs: 90 * 24 * 60 * 60_000, maxRuns: 50_000, maxBytes: 10 * 1024 ** 3 },
   supervisor: { use: 'auto', idleMs: 10 * 60_000 },
   digest: { budget: defaultDigestBudget },
+  notes: { maxPerScope: 200 },
   workspaces: {
     root: null,
     options: { copyOnWrite: false, setup: null, lfs: 'auto', submodules: 'init-offline', sparse: 'inherit', carry: [], ports: 0, passEnv: [] },

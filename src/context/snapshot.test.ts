@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { storedNote } from '../../test/conformance/store.ts'
 import { type Random, random } from '../../test/support/random.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { emptyTotals, type RunRecord } from '../core/run.ts'
@@ -30,7 +31,7 @@ const run = (id: string, part: Partial<RunRecord> = {}): RunRecord => ({
   pinned: false,
   ...part,
 })
-const note = (text: string): Note => ({ id: text, category: 'gotcha', text, confidence: 0.5, createdAt: now.toISOString() })
+const note = (text: string): Note => storedNote(text, text, { confidence: 0.5, createdAt: now.toISOString() })
 const empty: SnapshotSources = { now, root: '/p', branch: 'main', context: null, notes: [], runs: [], running: [] }
 
 const wild = [

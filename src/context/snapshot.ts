@@ -164,11 +164,14 @@ function split(line: string, maxBytes: number): string[] {
 function notesSection(notes: readonly Note[]): Section {
   return {
     heading: 'Notes',
-    lines: rankNotes(notes).map(({ category, text }) => item(`[${clean(category)}] ${clean(text)}`)),
+    lines: rankNotes(notes).map(noteItem),
     share: 25,
     leftOut: (rest) => `- ${plural(rest.length, 'more note')} left out`,
   }
 }
+
+/** The line of a note. */
+export const noteItem = ({ category, text }: Note): string => item(`[${clean(category)}] ${clean(text)}`)
 
 function runsSection(runs: readonly RunRecord[]): Section {
   const ended = runs.filter(({ state }) => state !== 'running')

@@ -289,6 +289,14 @@ export function queryTokens(query: Query): readonly string[] {
   return [...tokens].sort((a, b) => b.length - a.length).slice(0, maxQueryTokens)
 }
 
+/** Whether an index with these tokens has one that `queryTokens` asks for. */
+export function holdsToken(tokens: ReadonlySet<string>, token: string): boolean {
+  if (!token.endsWith('*')) return tokens.has(token)
+  const beginning = token.slice(0, -1)
+  for (const known of tokens) if (known.startsWith(beginning)) return true
+  return false
+}
+
 interface Line {
   readonly raw: string
   readonly normalized: string

@@ -1,5 +1,8 @@
+import type { Note, NoteFilter } from './note.ts'
 import type { RunRecord, Verdict } from './run.ts'
 import type { Printed, Shown } from './stats.ts'
+
+export { type Note, type NoteCategory, noteCategories } from './note.ts'
 
 /** What `runs` filters by. Every part that is given must hold. */
 export interface RunFilter {
@@ -25,20 +28,6 @@ export interface Candidate extends RunRecord {
 export interface KnownWord {
   readonly word: string
   readonly runs: number
-}
-
-export const noteCategories = ['architecture', 'convention', 'gotcha', 'preference', 'environment', 'pattern'] as const
-export type NoteCategory = (typeof noteCategories)[number]
-
-/** A durable fact about a project. */
-export interface Note {
-  readonly id: string
-  readonly category: NoteCategory
-  /** One line, masked. */
-  readonly text: string
-  /** 0 to 1. */
-  readonly confidence: number
-  readonly createdAt: string
 }
 
 /** The last runs of one command, by id. */
@@ -97,11 +86,15 @@ export interface Store {
   /** What runs printed that started at or after `sinceMs` and do not go on, newest first. */
   listPrinted(sinceMs: number): Promise<readonly Printed[]>
 
-  addNote(note: Note): Promise<void>
-  /** Newest first. */
-  listNotes(): Promise<readonly Note[]>
-  /** False where there was no such note. */
-  removeNote(id: string): Promise<boolean>
+  /**
+   * Makes these the notes that are known, in place of all before. Notes are few, and their files are the truth; `stamp` names the state of
+   * the files that these were read from.
+   */
+  setNotes(notes: readonly Note[], stamp: string): Promise<void>
+  /** The stamp of the last `setNotes`; null before the first. */
+  notesStamp(): Promise<string | null>
+  /** In the order of `newestFirst`. */
+  listNotes(filter?: NoteFilter): Promise<readonly Note[]>
 
   /** Whether a write would be taken at this very moment; told at once, without waiting for other processes. */
   ready(): boolean

@@ -5,7 +5,7 @@ import { exec } from './exec.ts'
 import { filesAppend, filesList, filesMkdir, filesRead, filesRemove, filesStat, filesWrite } from './files.ts'
 import { gc } from './gc.ts'
 import { input } from './input.ts'
-import { noteAdd, noteList, noteRemove } from './notes.ts'
+import { noteAdd, noteExport, noteImport, noteList, noteRemove, noteSearch, noteUpdate } from './notes.ts'
 import type { Operation } from './operation.ts'
 import { output } from './output.ts'
 import { pin, unpin } from './pin.ts'
@@ -37,7 +37,11 @@ export const operations: readonly Operation[] = [
   resume,
   noteAdd,
   noteList,
+  noteSearch,
+  noteUpdate,
   noteRemove,
+  noteExport,
+  noteImport,
   pin,
   unpin,
   workspaceOpen,
@@ -81,8 +85,12 @@ export {
   gc,
   input,
   noteAdd,
+  noteExport,
+  noteImport,
   noteList,
   noteRemove,
+  noteSearch,
+  noteUpdate,
   output,
   pin,
   resume,

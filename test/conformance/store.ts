@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Note } from '../../src/core/note.ts'
 import { parseQuery, queryTokens, tokensOf } from '../../src/core/query.ts'
 import { emptyTotals, type RunRecord } from '../../src/core/run.ts'
-import type { Note, RunFilter, Store } from '../../src/core/store.ts'
+import type { RunFilter, Store } from '../../src/core/store.ts'
 
 /** A record to begin with; `changes` say what the test is about. */
 export function runRecord(id: string, changes: Partial<RunRecord> = {}): RunRecord {
@@ -41,10 +42,29 @@ export function endedRecord(id: string, exitCode: number, changes: Partial<RunRe
   })
 }
 
+/** A note as a store is given it; `changes` say what the test is about. */
+export function storedNote(id: string, text: string, changes: Partial<Note> = {}): Note {
+  return {
+    id,
+    scope: 'project',
+    workspace: null,
+    category: 'gotcha',
+    text,
+    tags: [],
+    confidence: 0.8,
+    createdAt: '2026-03-14T10:00:00.000Z',
+    updatedAt: null,
+    supersedes: [],
+    retired: null,
+    uses: 0,
+    usedAt: null,
+    ...changes,
+  }
+}
+
 const ids = (records: readonly { id: string }[]): string[] => records.map(({ id }) => id)
 const filter = (changes: Partial<RunFilter> = {}): RunFilter => ({ limit: 100, ...changes })
 const tokensFor = (query: string): readonly string[] => queryTokens(parseQuery(query))
-const note = (id: string, text: string): Note => ({ id, category: 'gotcha', text, confidence: 0.8, createdAt: '2026-03-14T10:00:00.000Z' })
 
 interface Requirement {
   readonly id: string
@@ -396,9 +416,52 @@ export const storeRequirements: readonly Requirement[] = [
     }
   }),
   requirement('notes.list', 'notes are listed newest first and come back as they were', async (store) => {
-    await store.addNote(note('n1', 'tests need "port 5432" 日本'))
-    await store.addNote(note('n2', 'second'))
-    expect(await store.listNotes()).toEqual([note('n2', 'second'), note('n1', 'tests need "port 5432" 日本')])
+    const first = storedNote('n1', 'tests need "port 5432" 日本', { tags: ['db', '日本'], supersedes: ['n0'], updatedAt: '2026-03-15T10:00:00.000Z' })
+    const second = storedNote('n0', 'second', { scope: 'workspace', workspace: 'w1', createdAt: '2026-03-14T10:00:01.000Z', confidence: 0.123456789 })
+    await store.setNotes([first, second, storedNote('n2', 'of the same moment')], 's1')
+    expect(await store.listNotes()).toEqual([second, storedNote('n2', 'of the same moment'), first])
+  }),
+  requirement('notes.set', 'notes take the place of all before, and say of which state they are', async (store) => {
+    expect(await store.notesStamp()).toBeNull()
+    expect(await store.listNotes()).toEqual([])
+    await store.setNotes([storedNote('n1', 'old'), storedNote('n2', 'gone')], 's1')
+    await store.setNotes([storedNote('n1', 'new')], 's2')
+    expect(await store.listNotes({ tokens: tokensFor('old') })).toEqual([])
+    expect(await store.listNotes()).toEqual([storedNote('n1', 'new')])
+    expect(await store.notesStamp()).toBe('s2')
+    await store.setNotes([], 's3')
+    expect([await store.listNotes(), await store.notesStamp()]).toEqual([[], 's3'])
+  }),
+  requirement('notes.retired', 'retired notes are listed only where they are asked for', async (store) => {
+    const retired = storedNote('n1', 'old', { retired: { at: '2026-03-14T10:00:00.000Z', why: 'superseded', by: 'n2' } })
+    await store.setNotes([retired, storedNote('n2', 'new')], 's1')
+    expect(ids(await store.listNotes())).toEqual(['n2'])
+    expect(await store.listNotes({ retired: 'only' })).toEqual([retired])
+    expect(ids(await store.listNotes({ retired: 'also' }))).toEqual(['n2', 'n1'])
+    expect(ids(await store.listNotes({ retired: 'only', tokens: tokensFor('new') }))).toEqual([])
+  }),
+  requirement('notes.found', 'notes are found by all words of text, tags and category, by beginnings, parts of names and CJK', async (store) => {
+    const notes = [
+      storedNote('n1', 'formatDuration writes every time span', { category: 'architecture', tags: ['time-spans'] }),
+      storedNote('n2', 'テストは本物のデータベースが必要'),
+      storedNote('n3', 'needs C++ and Zürich, and "quotes"'),
+    ]
+    await store.setNotes(notes, 's1')
+    const found = async (query: string): Promise<string> => ids(await store.listNotes({ tokens: tokensFor(query) })).join(' ')
+    const queries = {
+      duration: 'n1',
+      formatD: 'n1',
+      'span time': 'n1',
+      architecture: 'n1',
+      'time-spans': 'n1',
+      データ: 'n2',
+      本物: 'n2',
+      zurich: 'n3',
+      'C++': 'n3',
+    }
+    for (const [query, expected] of Object.entries(queries)) expect(await found(query), query).toBe(expected)
+    for (const query of ['uration', 'time missing', '真実']) expect(await found(query), query).toBe('')
+    for (const token of ['"', '*', '', 'NEAR(', '\u0000']) expect(Array.isArray(await store.listNotes({ tokens: [token] })), token).toBe(true)
   }),
   requirement('previous.last', 'the last run of a command that passed and the last that failed are found, and which was later', async (store) => {
     const commandKey = 'key'
@@ -480,18 +543,6 @@ export const storeRequirements: readonly Requirement[] = [
       { id: 'a', commandKey: null, command: 'command of a', bytes: 12 },
     ])
   }),
-  requirement('notes.same', 'a note with the id of another takes its place', async (store) => {
-    await store.addNote(note('n1', 'old'))
-    await store.addNote(note('n2', 'between'))
-    await store.addNote(note('n1', 'new'))
-    expect((await store.listNotes()).map(({ text }) => text)).toEqual(['new', 'between'])
-  }),
-  requirement('notes.remove', 'a removed note is gone; there is nothing to remove twice', async (store) => {
-    await store.addNote(note('n1', 'text'))
-    expect(await store.removeNote('n1')).toBe(true)
-    expect(await store.removeNote('n1')).toBe(false)
-    expect(await store.listNotes()).toEqual([])
-  }),
   requirement('close.twice', 'closing twice is harmless, and afterwards every method rejects with a code', async (store) => {
     await store.close()
     await store.close()
@@ -500,7 +551,7 @@ export const storeRequirements: readonly Requirement[] = [
     await expect(store.find('a')).rejects.toMatchObject(closed)
     await expect(store.list(filter())).rejects.toMatchObject(closed)
     await expect(store.candidates([], filter())).rejects.toMatchObject(closed)
-    await expect(store.addNote(note('n', 't'))).rejects.toMatchObject(closed)
+    await expect(store.setNotes([storedNote('n', 't')], 's')).rejects.toMatchObject(closed)
   }),
 ]
 

@@ -1,8 +1,10 @@
 import { failure } from '../../core/errors.ts'
 import { foldText } from '../../core/fold.ts'
+import { type Note, newestFirst, passesNote } from '../../core/note.ts'
+import { holdsToken } from '../../core/query.ts'
 import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
 import { dayOf, type Shown } from '../../core/stats.ts'
-import type { KnownWord, Note, RunFilter, Store } from '../../core/store.ts'
+import type { KnownWord, RunFilter, Store } from '../../core/store.ts'
 
 interface Row {
   readonly seq: number
@@ -14,7 +16,7 @@ interface Row {
 /** A store that lasts as long as the process: for tests, and where nothing can be written. It keeps copies of what it is given. */
 export function memoryStore(): Store {
   const rows = new Map<string, Row>()
-  const notes = new Map<string, Note>()
+  let notes: { readonly all: readonly Note[]; readonly stamp: string } | undefined
   const shown = new Map<string, Shown>()
   let seq = 0
   let closed = false
@@ -86,7 +88,7 @@ export function memoryStore(): Store {
     candidates: (tokens, filter, part) =>
       use(() =>
         passing(filter, ({ index, record }) => {
-          const known = tokens.length === 0 || record.state === 'running' || (index !== undefined && tokens.every((token) => holds(index.tokens, token)))
+          const known = tokens.length === 0 || record.state === 'running' || (index !== undefined && tokens.every((token) => holdsToken(index.tokens, token)))
           return part === 'known' ? known : (!known && !index?.whole) || (known && part !== 'rest')
         }).map(({ record, index }) => ({ ...structuredClone(record), ...(index?.traits === undefined ? {} : { traits: index.traits }) })),
       ),
@@ -118,13 +120,12 @@ export function memoryStore(): Store {
             bytes: stdout.bytes + stderr.bytes,
           })),
       ),
-    addNote: (note) =>
+    setNotes: (all, stamp) =>
       use(() => {
-        notes.delete(note.id)
-        notes.set(note.id, { ...note })
+        notes = { all: structuredClone([...all]).sort(newestFirst), stamp }
       }),
-    listNotes: () => use(() => [...notes.values()].reverse().map((note) => ({ ...note }))),
-    removeNote: (id) => use(() => notes.delete(id)),
+    notesStamp: () => use(() => notes?.stamp ?? null),
+    listNotes: (filter = {}) => use(() => structuredClone((notes?.all ?? []).filter((note) => passesNote(note, filter)))),
     ready: () => !closed,
     async close() {
       closed = true
@@ -147,11 +148,4 @@ function passes(record: RunRecord, filter: RunFilter): boolean {
   if (filter.sinceMs !== undefined && Date.parse(record.startedAt) < filter.sinceMs) return false
   const wanted = foldText(filter.query ?? '').trim()
   return wanted === '' || [record.id, record.purpose ?? '', record.command].some((text) => foldText(text).includes(wanted))
-}
-
-function holds(tokens: ReadonlySet<string>, token: string): boolean {
-  if (!token.endsWith('*')) return tokens.has(token)
-  const beginning = token.slice(0, -1)
-  for (const known of tokens) if (known.startsWith(beginning)) return true
-  return false
 }

@@ -2,7 +2,6 @@ import {
   accessSync,
   closeSync,
   constants,
-  copyFileSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -111,18 +110,6 @@ export function isOnNetwork(path: string): boolean {
 
 const companions = ['-wal', '-shm', '-journal']
 const markerOf = (path: string): string => `${path}.damaged`
-
-/** Hands `body` a copy of a database that was put aside: SQLite changes what it opens. */
-export function withCopy(aside: string, body: (copy: string) => void): void {
-  const copy = `${aside}.copy`
-  const parts = ['', ...companions.filter((end) => end !== '-shm')]
-  try {
-    for (const end of parts) if (existsSync(aside + end)) copyFileSync(aside + end, copy + end, constants.COPYFILE_FICLONE)
-    body(copy)
-  } finally {
-    for (const end of ['', ...companions]) rmSync(copy + end, { force: true })
-  }
-}
 
 /** Notes for the next start that the file was found damaged in the middle of use. */
 export function markDamaged(path: string, inode: number): void {

@@ -4,7 +4,7 @@ import type { Connection } from './driver.ts'
  * The schema, in steps. A step that was ever released is never changed; a change is a new step at the end. The number
  * of steps that a file has taken is its `user_version`.
  *
- * `runs` is narrow on purpose: filters scan it or its indexes, and read `records` only for the rows they return. The two
+ * `runs` is narrow on purpose: filters scan it or its indexes, and read `records` only for the rows they return. The
  * full-text tables keep no text, only which row has which term, and are read from the newest row on.
  * `indexed`: 0 never, 1 in part, 2 whole. `verdict`: passed, failed, or null; see verdictOf. `traits`: see log-traits.
  */
@@ -51,6 +51,13 @@ export const migrations: readonly string[] = [
   `,
   // Of runs that were indexed before it is not known.
   'alter table runs add column traits integer;',
+  // An index over the files of the notes, which have all of them.
+  `
+  drop table notes;
+  create table notes (seq integer primary key, id text not null unique, retired integer not null, note text not null);
+  create virtual table note_words using fts5 (tokens, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_'");
+  create table note_files (stamp text not null);
+  `,
 ]
 
 export function versionOf(connection: Connection): number {
@@ -92,4 +99,6 @@ const probes = [
   `select rowid from outputs where outputs match '"z"' limit 1`,
   'select run, bytes from shown order by run limit 1',
   'select seq, id from notes order by seq desc limit 1',
+  `select rowid from note_words where note_words match '"z"' limit 1`,
+  'select stamp from note_files',
 ]

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { endedRecord, runRecord } from '../../../test/conformance/store.ts'
+import { endedRecord, runRecord, storedNote } from '../../../test/conformance/store.ts'
 import type { Store } from '../../core/store.ts'
 import { type Connection, connect, type Driver, loadDriver } from './driver.ts'
 import { migrations } from './migrations.ts'
@@ -66,11 +66,11 @@ async function makeStore(): Promise<void> {
     await store.finish(endedRecord(`run-${i}`, i % 2))
     await store.index(`run-${i}`, `alpha word${i}`, true)
   }
-  await store.addNote(note)
+  await store.setNotes([note], 's1')
   await store.close()
 }
 
-const note = { id: 'n1', category: 'gotcha', text: 'kept', confidence: 1, createdAt: '2026-03-14T10:00:00.000Z' } as const
+const note = storedNote('n1', 'kept')
 const files = (): string[] => readdirSync(dir).sort()
 const damagedName = /^index\.damaged-\d{8}-\d{6}(-\d+)?\.db$/
 const fails = (why: string | RegExp): object => ({ code: 'unavailable', details: { reason: 'store_unusable', path, why: expect.stringMatching(why) } })
@@ -187,15 +187,6 @@ describe('a damaged store', () => {
     await makeStore()
     writeFileSync(path, readFileSync(path).subarray(0, 10_000))
     await expectReplaced()
-  })
-
-  it('gives its notes to the new one where they can still be read', async () => {
-    await makeStore()
-    const page = Number(raw().all("select rootpage from sqlite_schema where name = 'records'")[0]?.[0])
-    overwrite((page - 1) * 4_096, noise(4_096))
-    const { store, rebuild } = await open()
-    expect(rebuild).toBe(true)
-    expect(await store.listNotes()).toEqual([note])
   })
 
   it('is moved once when several processes find the damage at the same moment', async () => {
@@ -331,7 +322,7 @@ describe('a store that cannot be written', () => {
     expect((await store.candidates(['word7'], { limit: 3 })).map(({ id }) => id)).toEqual(['run-7'])
     await expect(store.begin(runRecord('a'))).rejects.toMatchObject(fails('read-only'))
     await expect(store.remove(['run-1'])).rejects.toMatchObject(fails('read-only'))
-    await expect(store.addNote(note)).rejects.toMatchObject(fails('read-only'))
+    await expect(store.setNotes([note], 's2')).rejects.toMatchObject(fails('read-only'))
     await store.close()
     expect(readFileSync(path).equals(before)).toBe(true)
   })
@@ -365,7 +356,7 @@ describe('a store that cannot be written', () => {
       }
     }
     const { store } = await open({ driver: () => ReadOnlyLater })
-    await expect(store.addNote(note)).rejects.toMatchObject(fails('read-only'))
+    await expect(store.setNotes([note], 's2')).rejects.toMatchObject(fails('read-only'))
     expect(await store.listNotes()).toEqual([])
   })
 

@@ -3,19 +3,7 @@ import { failure, HoldfastError } from '../../core/errors.ts'
 import { monotonicMs } from '../../core/monotonic.ts'
 import type { Store } from '../../core/store.ts'
 import { type Connection, connect, type Driver, loadDriver, troubleOf, whyOf } from './driver.ts'
-import {
-  createPrivate,
-  type Found,
-  inodeOf,
-  inspect,
-  isMarkedDamaged,
-  isOnNetwork,
-  isReadOnly,
-  leaveToSqlite,
-  markDamaged,
-  putAside,
-  withCopy,
-} from './file.ts'
+import { createPrivate, type Found, inodeOf, inspect, isMarkedDamaged, isOnNetwork, isReadOnly, leaveToSqlite, markDamaged, putAside } from './file.ts'
 import { migrate, migrations, probe, versionOf } from './migrations.ts'
 import { sqliteStore } from './store.ts'
 
@@ -82,8 +70,7 @@ interface Opened {
 }
 
 /**
- * Opens the store at `path`, or makes it (0600). A damaged file is moved aside and a new store takes its place; notes
- * that can still be read from it are carried over. Rejects with `store_newer`, or with `store_unusable` where it is
+ * Opens the store at `path`, or makes it (0600). A damaged file is moved aside and a new store takes its place. Rejects with `store_newer`, or with `store_unusable` where it is
  * locked for too long, unreachable, or its driver is missing. A read-only store opens with a warning and is only read.
  */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<OpenedStore> {
@@ -109,7 +96,6 @@ const firstLine = (error: unknown): string => (error instanceof Error ? error.me
 async function openFile(context: Context): Promise<Opened> {
   const { path } = context
   const warnings: string[] = []
-  let aside: string | undefined
   // A second round follows where the file was damaged, a third where another process put it aside at the same moment.
   for (let round = 1; ; round += 1) {
     let found: Found | undefined
@@ -122,14 +108,12 @@ async function openFile(context: Context): Promise<Opened> {
       createPrivate(path)
       found = found.kind === 'missing' ? inspect(path) : found
       const opened = await openWritable(context, found)
-      if (aside !== undefined) copyNotes(context, aside, opened.connection)
       return { ...opened, warnings }
     } catch (error) {
       if (!found || found.kind === 'missing' || round > 3 || !(error === damage || troubleOf(error) === 'damaged')) throw unusable(path, error)
       const moved = await putAside(path, found.inode, context.now()).catch((failed: unknown) => {
         throw failure('store_unusable', { path, why: `it is damaged and cannot be moved aside (${firstLine(failed)})` }, failed)
       })
-      aside = moved ?? aside
       if (moved !== undefined) warnings.push(`the store was damaged; it was moved to ${moved} and a new one was made`)
     }
   }
@@ -188,25 +172,6 @@ async function openReadOnly(context: Context, found: Found): Promise<Omit<Opened
     }
   }
   throw last
-}
-
-/** Notes are nowhere else, so what is left of them in a damaged store goes into the new one. */
-function copyNotes(context: Context, aside: string, to: Connection): void {
-  try {
-    withCopy(aside, (copy) => {
-      const from = connect(context.driver, copy)
-      try {
-        const rows = from.all('select id, note from notes order by seq')
-        to.write(() => {
-          for (const [id, note] of rows) to.run('insert or ignore into notes (id, note) values (?, ?)', [id ?? null, note ?? null])
-        })
-      } finally {
-        from.close()
-      }
-    })
-  } catch {
-    // Too damaged to be read; the file is kept.
-  }
 }
 
 /** Repeats `body` while other processes hold the lock that it needs, at most `busyMs` since `since`. */

@@ -1,7 +1,8 @@
 import { isFailing, type RunRecord, type Verdict, verdictOf } from '../../core/run.ts'
 import { dayOf, type SurfaceName } from '../../core/stats.ts'
-import type { Candidate, Note, PreviousRuns, Store } from '../../core/store.ts'
+import type { Candidate, PreviousRuns, Store } from '../../core/store.ts'
 import type { Connection, SqlValue } from './driver.ts'
+import { listNotes, notesStamp, setNotes } from './notes.ts'
 import type { Access } from './open.ts'
 import { type Indexed, labelOf, limitOf, type Select, selectRuns, tokenMatch, toRecord } from './statements.ts'
 
@@ -107,19 +108,9 @@ export function sqliteStore(access: Access): Store {
           bytes: Number(printed),
         }))
       }),
-    addNote: (note) =>
-      access.write((connection) => {
-        connection.run('delete from notes where id = ?', [note.id])
-        connection.run('insert into notes (id, note) values (?, ?)', [note.id, JSON.stringify(note)])
-      }),
-    listNotes: () =>
-      access.read((connection) =>
-        connection.all('select note from notes order by seq desc').flatMap(([json]) => {
-          const note = toNote(json)
-          return note ? [note] : []
-        }),
-      ),
-    removeNote: (id) => access.write((connection) => connection.run('delete from notes where id = ?', [id]).changes > 0),
+    setNotes: (notes, stamp) => access.write((connection) => setNotes(connection, notes, stamp)),
+    notesStamp: () => access.read(notesStamp),
+    listNotes: (filter = {}) => access.read((connection) => listNotes(connection, filter)),
     ready: () => access.ready(),
     close: () => access.close(),
   }
@@ -219,13 +210,4 @@ function candidates(connection: Connection, ...[tokens, filter, part]: Parameter
   for (const only of [{ match }, { partial }] satisfies Indexed[]) for (const row of select(connection, selectRuns(filter, only))) rows.set(row.seq, row)
   const newest = [...rows.values()].sort((a, b) => b.seq - a.seq)
   return toCandidates(newest.slice(0, limitOf(filter.limit)))
-}
-
-function toNote(json: SqlValue | undefined): Note | undefined {
-  try {
-    const note = JSON.parse(String(json)) as Partial<Note> | null
-    return typeof note?.id === 'string' && typeof note.text === 'string' ? (note as Note) : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,10 +1,8 @@
 import type { SnapshotResult } from '../../app/api.ts'
-import type { Note } from '../../core/store.ts'
-import { noteAdd, noteList, noteRemove } from '../../operations/notes.ts'
 import { resume } from '../../operations/resume.ts'
 import { snapshot } from '../../operations/snapshot.ts'
 import { commandFor, perform, shown } from './command.ts'
-import { presentNote, presentNotes, presentSnapshot } from './present-house.ts'
+import { presentSnapshot } from './present-house.ts'
 import { print } from './print.ts'
 import { readInput } from './read-input.ts'
 
@@ -22,11 +20,3 @@ export const snapshotCommand = commandFor(snapshot, 'snapshot', 'Carry on later'
 })
 
 export const resumeCommand = commandFor(resume, 'resume', 'Carry on later', { present: textOf })
-
-export const noteAddCommand = commandFor(noteAdd, 'note add', 'Carry on later', { present: shown<Note>(presentNote) })
-
-export const noteListCommand = commandFor(noteList, 'note list', 'Carry on later', { present: shown<{ notes: readonly Note[] }>(presentNotes) })
-
-export const noteRemoveCommand = commandFor(noteRemove, 'note remove', 'Carry on later', {
-  present: shown<{ removed: string }>(({ removed }) => `Removed note ${removed}.`),
-})

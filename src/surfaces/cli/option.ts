@@ -69,6 +69,16 @@ export function ownOption(flag: string, about: string, more: { value?: string; s
   }
 }
 
+/** A list: each time it is given, one more. */
+export const listed = (flag: string, field: string, value: string, about: string): Option => ({
+  flag,
+  value,
+  about,
+  read: (given, text) => {
+    given.input[field] = [...((given.input[field] as string[] | undefined) ?? []), text]
+  },
+})
+
 /** `NAME=VALUE` gives a variable, `NAME` passes one on. */
 export function readVariable(given: Given, text: string): void {
   const at = text.indexOf('=')

@@ -1,5 +1,4 @@
 import type { ConfigResult, DoctorResult, GcResult, SnapshotResult } from '../../app/api.ts'
-import type { Note } from '../../core/store.ts'
 import { formatCount, oneLine, plural } from '../../core/text.ts'
 import type { At } from './print.ts'
 import { hanging, padded, table, widthOf, wrap } from './width.ts'
@@ -64,16 +63,4 @@ export function presentSnapshot({ text }: SnapshotResult, at: At): string {
       return mark + wrap(line.slice(mark.length), at.columns - 2).join(mark === '> ' ? '\n> ' : '\n  ')
     })
     .join('\n')
-}
-
-export function presentNote(note: Note): string {
-  return `Saved note ${note.id}.`
-}
-
-export function presentNotes(result: { readonly notes: readonly Note[] }, at: At): string {
-  if (result.notes.length === 0) return 'No notes yet.'
-  return table(
-    result.notes.map((note) => [note.id, note.category, String(note.confidence), note.text]),
-    at.columns,
-  )
 }

@@ -87,7 +87,7 @@ describe('help', () => {
   })
 
   it.each([[['help', 'note']], [['note', '--help']], [['note', '-h']]])('%j prints that of all note commands', async (argv) => {
-    expect((await play(argv)).stdout).toMatch(/note add[\s\S]*note list[\s\S]*note remove/)
+    expect((await play(argv)).stdout).toMatch(/note add[\s\S]*note list[\s\S]*note search[\s\S]*note remove[\s\S]*note import/)
   })
 })
 
@@ -96,8 +96,8 @@ describe('a command line that cannot be used', () => {
     [['exce', '--', 'x'], 'there is no command "exce"; did you mean exec? (see holdfast --help)'],
     [['frobnicate'], 'there is no command "frobnicate" (see holdfast --help)'],
     [['notes'], 'there is no command "notes"; did you mean note? (see holdfast --help)'],
-    [['note'], 'the word after note is missing; accepted: add, list, remove'],
-    [['note', 'delete', 'x'], 'the word after note is "delete"; accepted: add, list, remove'],
+    [['note'], 'the word after note is missing; accepted: add, list, search, update, remove, export, import'],
+    [['note', 'delete', 'x'], 'the word after note is "delete"; accepted: add, list, search, update, remove, export, import'],
     [['show'], 'RUN is missing; accepted: a run id, a unique prefix of one, or "last"'],
     [['show', 'a', 'b'], 'the argument is "b"; accepted: holdfast show [options] RUN'],
     [['runs', 'x'], 'the argument is "x"; accepted: holdfast runs [options]'],

@@ -4,7 +4,7 @@ import { workspaceDiff, workspaceList, workspaceShow, workspaceStatus } from '..
 import { workspaceOpen } from '../../operations/workspace-open.ts'
 import { workspaceDeleteBranch, workspaceGc, workspaceRelease, workspaceSetup } from '../../operations/workspace-release.ts'
 import { type Command, commandFor, shown } from './command.ts'
-import { type Option, ownOption } from './option.ts'
+import { listed, type Option, ownOption } from './option.ts'
 import { presentRescue } from './present-rescues.ts'
 import { presentCollected, presentDiff, presentOpened, presentReleased, presentSummary, presentWorkspace, presentWorkspaces } from './present-workspaces.ts'
 import { print } from './print.ts'
@@ -13,16 +13,6 @@ import { performInSteps } from './workspace-steps.ts'
 /** Working copies: opening, looking, ending. */
 
 const group: Command['group'] = 'Work in copies'
-
-/** Each time it is given, one more. */
-const listed = (flag: string, field: string, value: string, about: string): Option => ({
-  flag,
-  value,
-  about: `${about} May be repeated.`,
-  read: (given, text) => {
-    given.input[field] = [...((given.input[field] as string[] | undefined) ?? []), text]
-  },
-})
 
 const sparseOption: Option = {
   flag: '--sparse',
@@ -46,8 +36,8 @@ export const workspaceOpenCommand = commandFor(workspaceOpen, 'workspace open', 
   options: [
     noSetupOption,
     sparseOption,
-    listed('--carry', 'carry', 'PATH', 'Carry this ignored file or folder over from the main checkout.'),
-    listed('--pass-env', 'passEnv', 'NAME', 'A variable that commands of the sandbox get from the environment of Holdfast.'),
+    listed('--carry', 'carry', 'PATH', 'Carry this ignored file or folder over from the main checkout. May be repeated.'),
+    listed('--pass-env', 'passEnv', 'NAME', 'A variable that commands of the sandbox get from the environment of Holdfast. May be repeated.'),
   ],
   async run(invocation) {
     print(invocation, await performInSteps(workspaceOpen, invocation, 'opening'), shown<OpenedWorkspace>(presentOpened))

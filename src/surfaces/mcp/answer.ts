@@ -1,8 +1,8 @@
-import type { InputResult, OutputResult, RestoredRescue, RunResult, RunsResult, SearchResult, SnapshotResult } from '../../app/api.ts'
+import type { FoundNotes, InputResult, OutputResult, RestoredRescue, RunResult, RunsResult, SearchResult, SnapshotResult } from '../../app/api.ts'
 import type { HoldfastError } from '../../core/errors.ts'
 import { formatDuration } from '../../core/limits.ts'
+import type { Note, SavedNote } from '../../core/note.ts'
 import { isFailing } from '../../core/run.ts'
-import type { Note } from '../../core/store.ts'
 import { clampLine, oneLine, plural } from '../../core/text.ts'
 import type { Rescue } from '../../core/workspace.ts'
 import type { OpenedWorkspace, ReleasedWorkspace, WorkspaceDiff, WorkspaceSummary } from '../../core/workspace-provider.ts'
@@ -32,7 +32,10 @@ const readable: Readonly<Record<string, (value: never) => Answer>> = {
   search: (value: SearchResult) => answer(value, searchText(value)),
   runs: (value: RunsResult) => answer(value, runsText(value)),
   resume: (value: SnapshotResult) => answer(value, [value.text.trimEnd(), ...warned(value)].join('\n')),
-  'note-add': (note: Note) => answer(note, `saved: ${noteText(note)}`),
+  'note-add': (note: SavedNote) => answer(note, savedNoteText(note)),
+  'note-update': (note: SavedNote) => answer(note, savedNoteText(note)),
+  'note-search': (value: FoundNotes) =>
+    answer(value, [value.notes.map(noteText).join('\n') || 'nothing found', ...(value.more ? ['[there are more]'] : [])].join('\n')),
   'note-list': (value: { notes: readonly Note[] }) => answer(value, value.notes.map(noteText).join('\n') || 'no notes'),
   'workspace-open': (value: OpenedWorkspace) => answer(value, openedText(value)),
   'workspace-list': (value: readonly WorkspaceSummary[]) => answer({ workspaces: value }, value.map(summaryText).join('\n') || 'no workspaces'),
@@ -41,7 +44,7 @@ const readable: Readonly<Record<string, (value: never) => Answer>> = {
   'workspace-release': (value: ReleasedWorkspace) => answer(value, releasedText(value)),
   'workspace-rescues': (value: readonly Rescue[]) => answer({ rescues: value }, value.map(rescueText).join('\n') || 'no rescues'),
   'workspace-restore': (value: RestoredRescue) => answer(value, `restored ${value.rescue} into workspace ${value.id}: ${value.path}`),
-  'note-remove': (value: { removed: string }) => answer(value, `removed: ${oneLine(value.removed)}`),
+  'note-remove': (value: { removed: string }) => answer(value, `removed for good: ${oneLine(value.removed)}`),
 }
 
 /** The answer of a tool to what the operation `name` resolved to. */
@@ -108,7 +111,16 @@ export function endOf({ state, outcome }: RunsResult['runs'][number]): string {
   return `${outcome.kind.replace('_', ' ')}${limit}${outcome.signal === null ? '' : ` ${outcome.signal}`}`
 }
 
-const noteText = ({ id, category, confidence, text }: Note): string => `${id} [${category}, ${confidence}] ${oneLine(text)}`
+const noteText = ({ id, scope, category, confidence, tags, text, retired }: Note): string => {
+  const facts = [...(scope === 'project' ? [] : [scope]), category, confidence, ...(retired === null ? [] : [`retired: ${retired.why}`])]
+  return [`${id} [${facts.join(', ')}]`, oneLine(text), ...tags.map((tag) => `#${tag}`)].join(' ')
+}
+
+function savedNoteText(note: SavedNote): string {
+  const retired = note.retires.map((other) => `retired (${other.retired?.why}): ${other.id} ${oneLine(other.text)}`)
+  const similar = note.similar.map((other) => `similar: ${noteText(other)}`)
+  return [`${note.saved}: ${noteText(note)}`, ...retired, ...similar].join('\n')
+}
 
 const nameOf = ({ branch, operator }: { branch: string | null; operator: string | null }): string =>
   oneLine(branch === null ? `sandbox of ${operator}` : `branch ${branch}`)

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { afterEach, describe, expect, it } from 'vitest'
+import { storedNote } from '../../../test/conformance/store.ts'
 import { ended, fakeApp, runResult } from '../../../test/support/fake-app.ts'
 import type { App } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
@@ -207,9 +208,9 @@ describe('what goes wrong', () => {
     ['no number, which JSON writes as null', 'exec', { script: 'x', timeout_ms: Number.NaN }, 'timeout_ms is null; accepted: a positive number'],
     ['nothing to run', 'exec', {}, 'argv is missing; accepted: a program with its arguments, or a script'],
     ['a missing argument', 'wait', {}, 'run is missing; accepted: a run id'],
-    ['a missing action', 'note', {}, 'action is missing; accepted: add, list, remove'],
-    ['a missing action where something would be removed', 'note', { note: 'n1' }, 'action is missing; accepted: add, list, remove'],
-    ['an unknown action', 'note', { action: 'toString' }, 'action is "toString"; accepted: add, list, remove'],
+    ['a missing action', 'note', {}, 'action is missing; accepted: add, list, search, update, remove'],
+    ['a missing action where something would be removed', 'note', { note: 'n1' }, 'action is missing; accepted: add, list, search, update, remove'],
+    ['an unknown action', 'note', { action: 'toString' }, 'action is "toString"; accepted: add, list, search, update, remove'],
     ['an argument of another action', 'note', { action: 'list', text: 'x' }, 'note list has no option text'],
   ])('is said in one sentence, without opening the app: %s', async (_, name, args, sentence) => {
     const { client, events } = await world()
@@ -292,18 +293,26 @@ describe('the other tools', () => {
     expect(await client.callTool({ name: 'resume' })).toEqual({ content: [{ type: 'text', text: '# Context\nfixing' }], structuredContent: snapshot })
   })
 
-  it('note adds, lists and removes', async () => {
-    const note = { id: 'n1', category: 'gotcha' as const, text: 'needs Redis', confidence: 0.8, createdAt: '2026-01-01T00:00:00.000Z' }
+  it('note adds, lists, finds, changes and removes', async () => {
+    const note = storedNote('n1', 'needs Redis', { tags: ['tests'] })
+    const saved = { ...note, saved: 'added' as const, retires: [], similar: [] }
+    const old = storedNote('n0', 'needs no Redis', { scope: 'user', retired: { at: note.createdAt, why: 'superseded', by: 'n1' } })
     const { client } = await world({
-      addNote: (input) => Promise.resolve({ ...note, ...(input as object) }),
+      addNote: (input) => Promise.resolve({ ...saved, text: input.text }),
       listNotes: () => Promise.resolve({ notes: [note] }),
-      removeNote: (input) => Promise.resolve({ removed: input.note }),
+      searchNotes: () => Promise.resolve({ notes: [old], more: true }),
+      updateNote: () => Promise.resolve({ ...saved, saved: 'updated' as const, retires: [old], similar: [storedNote('n2', 'like it')] }),
+      removeNote: (input) => Promise.resolve({ removed: input.note, text: note.text }),
     })
     const call = (args: Record<string, unknown>) => client.callTool({ name: 'note', arguments: args })
-    expect(textOf(await call({ action: 'add', text: 'needs Redis' }))).toBe('saved: n1 [gotcha, 0.8] needs Redis')
-    expect(textOf(await call({ text: 'needs Postgres' }))).toBe('saved: n1 [gotcha, 0.8] needs Postgres')
+    expect(textOf(await call({ action: 'add', text: 'needs Redis' }))).toBe('added: n1 [gotcha, 0.8] needs Redis #tests')
+    expect(textOf(await call({ text: 'needs Postgres' }))).toBe('added: n1 [gotcha, 0.8] needs Postgres #tests')
     expect(await call({ action: 'list' })).toMatchObject({ structuredContent: { notes: [note] } })
-    expect(textOf(await call({ action: 'remove', note: 'n1' }))).toBe('removed: n1')
+    expect(textOf(await call({ action: 'search', query: 'redis' }))).toBe('n0 [user, gotcha, 0.8, retired: superseded] needs no Redis\n[there are more]')
+    expect(textOf(await call({ action: 'update', note: 'n1', supersedes: ['n0'] }))).toBe(
+      'updated: n1 [gotcha, 0.8] needs Redis #tests\nretired (superseded): n0 needs no Redis\nsimilar: n2 [gotcha, 0.8] like it',
+    )
+    expect(textOf(await call({ action: 'remove', note: 'n1' }))).toBe('removed for good: n1')
   })
 })
 

@@ -7,6 +7,8 @@ import {
   noteAdd,
   noteList,
   noteRemove,
+  noteSearch,
+  noteUpdate,
   output,
   resume,
   runs,
@@ -147,9 +149,20 @@ interface ActionTool {
 const actionTools: readonly ActionTool[] = [
   {
     name: 'note',
-    description: 'Durable facts about the project, in every context snapshot.',
-    actions: { add: noteAdd, list: noteList, remove: noteRemove },
-    fields: { text: 'add: the fact, one line.', category: '', confidence: '0 to 1.', note: 'remove: its id.' },
+    description: 'Durable facts; the best are in every context snapshot. Say what a new one supersedes; remove is for good.',
+    actions: { add: noteAdd, list: noteList, search: noteSearch, update: noteUpdate, remove: noteRemove },
+    fields: {
+      text: 'The fact, one line.',
+      query: 'search: words.',
+      note: 'update, remove: its id.',
+      category: '',
+      confidence: '0 to 1.',
+      tags: '',
+      scope: '',
+      supersedes: 'Ids of notes that it retires.',
+      retired: 'list, search: only these.',
+      restore: 'update: a retired one.',
+    },
     // Text without an action can only be a fact to keep.
     usualAction: (args) => (args.text === undefined ? undefined : 'add'),
   },
