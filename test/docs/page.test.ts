@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { blocksOf, withOutputs, withoutNoise } from './page.ts'
+
+const page = [
+  '# A',
+  '<!-- ends with: 3 -->',
+  '```console',
+  '$ a',
+  'one',
+  '$ b \\',
+  '> c',
+  '```',
+  '',
+  '```sh',
+  'make',
+  'test',
+  '```',
+  '<!-- not run: because of x -->',
+  '```console',
+  '$ d',
+  'old',
+  '```',
+  '',
+].join('\n')
+
+describe('a page', () => {
+  it('is read as commands with what they print', () => {
+    expect(blocksOf(page).map(({ steps, skipped, language }) => ({ language, skipped, steps }))).toEqual([
+      {
+        language: 'console',
+        skipped: undefined,
+        steps: [
+          { command: 'a', output: 'one', status: 3, line: 4 },
+          { command: 'b \\\nc', output: '', status: 3, line: 6 },
+        ],
+      },
+      { language: 'sh', skipped: undefined, steps: [{ command: 'make\ntest', output: '', status: 0, line: 11 }] },
+      { language: 'console', skipped: 'because of x', steps: [{ command: 'd', output: 'old', status: 0, line: 16 }] },
+    ])
+  })
+
+  it('gets what is printed really, and stays as it is otherwise', () => {
+    const written = withOutputs(
+      page,
+      new Map([
+        [4, 'uno\ndue'],
+        [6, 'tre'],
+        [16, 'new'],
+      ]),
+    )
+    expect(written).toBe(page.replace('one', 'uno\ndue').replace('> c', '> c\ntre'))
+    expect(withOutputs(page, new Map())).toBe(page)
+  })
+
+  it('whose fence has no end, or whose output has no command, is refused', () => {
+    expect(() => blocksOf('```sh\nmake')).toThrow('the fence of line 1 has no end')
+    expect(() => blocksOf('```console\nout\n```')).toThrow('line 2 stands before any command')
+  })
+})
+
+it('ids, times, durations and sizes are noise, words and small numbers are none', () => {
+  const seen = 'exit 1 (failed); 36.9 s; /home/ada/shop (branch main); run csbxe0geb95m, 2,846 bytes, 65 lines, 1 h 30 min'
+  expect(withoutNoise(seen)).toBe('exit 1 (failed); DURATION; /home/ada/shop (branch main); run RUN, N bytes, 65 lines, DURATION')
+  expect(withoutNoise('tests 6 pass 5 fail 1')).toBe('tests 6 pass 5 fail 1')
+})

@@ -1,0 +1,96 @@
+/** The pages of the documentation as what they are to a test: commands, in order, with what each prints. */
+
+export interface Step {
+  /** What is typed, possibly over several lines. */
+  readonly command: string
+  /** What the page says that it prints. */
+  readonly output: string
+  /** The exit status that the page states; null: any. */
+  readonly status: number | null
+  /** From 1, of the command in the page. */
+  readonly line: number
+}
+
+export interface Block {
+  readonly steps: readonly Step[]
+  /** Why it is not run; undefined where it is. */
+  readonly skipped: string | undefined
+  /** Lines of the page from the first to the last inside the fence, from 0, the last excluded. */
+  readonly from: number
+  readonly to: number
+  readonly language: 'console' | 'sh'
+}
+
+/** Blocks are fenced as `console` (`$ ` before a command, `> ` before a line that goes on, then its output) or `sh` (commands alone). */
+export function blocksOf(page: string): Block[] {
+  const lines = page.split('\n')
+  const blocks: Block[] = []
+  for (let at = 0; at < lines.length; at += 1) {
+    const language = /^```(console|sh)$/.exec(lines[at] as string)?.[1] as Block['language'] | undefined
+    if (!language) continue
+    const to = lines.indexOf('```', at + 1)
+    if (to === -1) throw new Error(`the fence of line ${at + 1} has no end`)
+    const about = /^<!-- (not run|ends with): (.+) -->$/.exec(lines[at - 1] ?? '')
+    const status = about?.[1] === 'ends with' ? (about[2] === 'any' ? null : Number(about[2])) : 0
+    const inner = lines.slice(at + 1, to)
+    blocks.push({
+      language,
+      steps: language === 'console' ? consoleSteps(inner, at + 2, status) : [{ command: inner.join('\n'), output: '', status, line: at + 2 }],
+      skipped: about?.[1] === 'not run' ? about[2] : undefined,
+      from: at + 1,
+      to,
+    })
+    at = to
+  }
+  return blocks
+}
+
+function consoleSteps(lines: readonly string[], first: number, status: number | null): Step[] {
+  const steps: { command: string; output: string[]; line: number }[] = []
+  for (const [i, line] of lines.entries()) {
+    const last = steps.at(-1)
+    if (line.startsWith('$ ')) steps.push({ command: line.slice(2), output: [], line: first + i })
+    else if (last && last.output.length === 0 && line.startsWith('> ')) last.command += `\n${line.slice(2)}`
+    else if (last) last.output.push(line)
+    else throw new Error(`line ${first + i} stands before any command`)
+  }
+  return steps.map(({ command, output, line }) => ({ command, output: output.join('\n'), line, status }))
+}
+
+/** The page with what its commands really print. */
+export function withOutputs(page: string, outputs: ReadonlyMap<number, string>): string {
+  const lines = page.split('\n')
+  for (const block of blocksOf(page).reverse()) {
+    if (block.skipped !== undefined || block.language !== 'console') continue
+    const inner = block.steps.flatMap(({ command, output, line }) => {
+      const printed = outputs.get(line) ?? output
+      return [...command.split('\n').map((part, at) => (at === 0 ? `$ ${part}` : `> ${part}`)), ...(printed === '' ? [] : printed.split('\n'))]
+    })
+    lines.splice(block.from, block.to - block.from, ...inner)
+  }
+  return lines.join('\n')
+}
+
+/**
+ * Output without what differs from one run to the next: ids, times, durations, sizes of what is measured, hashes. What is left must be the
+ * same, line by line.
+ */
+export function withoutNoise(text: string): string {
+  return text
+    .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z\b/g, 'TIME')
+    .replace(/\b\d{8}T\d{6}Z\b/g, 'TIME')
+    .replace(/\b\d+(?:\.\d+)? (?:ms|s|min|h)(?: \d+ (?:s|min|ms))?\b/g, 'DURATION')
+    .replace(/\bduration_ms [\d.]+/g, 'DURATION')
+    .replace(/\([\d.]+ms\)/g, 'DURATION')
+    .replace(/\b[0-9a-f]{40}\b|\b[0-9a-f]{12}\b/g, 'HASH')
+    .replace(/\b(?=[a-z]*\d)[a-z0-9]{12}\b/g, 'RUN')
+    .replace(/\b(?=[a-f]*\d)[0-9a-f]{10}\b/g, 'WORKSPACE')
+    .replace(/\b(shop)-[0-9a-f]{6}\b/g, '$1-HASH')
+    .replace(/\b(?=[a-f]*\d)[0-9a-f]{7}\b/g, 'HASH')
+    .replace(/\b(pid) \d+/g, '$1 N')
+    .replace(/\b[\d,]+(?:\.\d+)? (bytes?|KiB|MiB|KB|MB)\b/g, 'N $1')
+    .replace(/node:internal\/\S+/g, 'NODE')
+    .replace(/\bNode \d+\.\d+\.\d+|\bv\d+\.\d+\.\d+\b/g, 'VERSION')
+    .replace(/[ \t]+/g, ' ')
+    .replace(/ $/gm, '')
+}
