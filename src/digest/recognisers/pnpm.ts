@@ -8,6 +8,8 @@ const coded = /^\s{0,3}\[?(ERR_PNPM_[A-Z0-9_]{1,80})\]?(?:\s+(.*))?$/
 const lifecycle = /^\s{0,3}\[?ELIFECYCLE\]?\s+(.*)$/
 const marked = /^\s{0,3}(WARN|ERROR)\s{2,}(\S.*)$/
 const packageEnd = /^\S{1,300} \S{1,100}: (?:Done|Failed)$/
+// Above what failed in it.
+const folder = /^(?:\/|[A-Za-z]:\\)\S{0,400}:$/
 const summary = /^Summary: (\d{1,7}) fails, (\d{1,7}) passes$/
 const total = /^Done in \d[\d.]{0,9}m?s(?: using pnpm v\d.*)?$|^Already up to date$|^Lockfile is up to date/
 const progress = /^Progress: resolved \d/
@@ -47,20 +49,19 @@ export const pnpm: Recogniser = {
           found.total(line)
           current = undefined
         } else if (header && isCommandNotFound(text)) found.failure(line, text)
-        else if (progress.test(text) || packageEnd.test(text)) current = undefined
+        else if (progress.test(text) || packageEnd.test(text) || folder.test(text)) current = undefined
         else if (current && text !== '') {
           current.detail(line, /^(?:Note that|If you need|This error happened)/.test(text) ? ranks.other : ranks.message)
           current.place ??= placeIn(text)
         }
         if (text !== '') header = scriptHeader.test(text) || (header && text.startsWith('> '))
       },
-      end: () =>
-        found.result({
-          failed: failed.any ? failed.fails : undefined,
-          passed: failed.any ? failed.passes : undefined,
-          errors: failed.any ? undefined : found.failures || undefined,
-          warnings: found.warnings || undefined,
-        }),
+      end() {
+        const warnings = found.warnings || undefined
+        if (!failed.any) return found.result({ errors: found.failures || undefined, warnings })
+        const result = found.result({ failed: failed.fails, passed: failed.passes, warnings })
+        return result && { ...result, noun: 'script' }
+      },
     }
   },
 }

@@ -33,12 +33,20 @@ export interface Failure {
   readonly title: string
 }
 
+/** What a tool said of one package, process or step of a log of several; the name is empty where none has it. */
+export interface Part {
+  readonly name: string
+  readonly counts: Counts
+}
+
 /** What one tool said in a log. */
 export interface Recognised {
   readonly tool: string
   /** What is counted, in the singular: `test`, `error`, `package`, `resource`. */
   readonly noun: string
   readonly counts: Counts
+  /** Where several packages printed into one log: those of which the tool said something. Their counts make up `counts`. */
+  readonly parts?: readonly Part[] | undefined
   /** In the order of the log, at most `maxFailures`; `counts` has them all. */
   readonly failures: readonly Failure[]
   /** Lines that warn, at most `maxFailures`. */
