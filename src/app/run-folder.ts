@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { StreamName } from '../core/command.ts'
 import type { EndRecord } from '../core/end-record.ts'
 import { errnoOf } from '../core/errors.ts'
 import { emptyTotals, type ProcessIdentity, type RunRecord, runStates } from '../core/run.ts'
@@ -30,6 +31,9 @@ export interface RunFolder {
 
 export const isRunId = (text: string): boolean => /^[0-9a-hjkmnp-tv-z]{12}$/.test(text)
 
+/** The log of a stream, below the folder of all runs. */
+export const logBelowRuns = (id: string, stream: StreamName): string => `${id}/${stream}.log`
+
 export function runFolder(runs: string, id: string): RunFolder {
   // Made again and again for each run, so without a look at what is absolute already.
   const path = `${runs}/${id}`
@@ -38,8 +42,8 @@ export function runFolder(runs: string, id: string): RunFolder {
     record: `${path}/run.json`,
     process: `${path}/process.json`,
     end: `${path}/end.json`,
-    stdout: `${path}/stdout.log`,
-    stderr: `${path}/stderr.log`,
+    stdout: `${runs}/${logBelowRuns(id, 'stdout')}`,
+    stderr: `${runs}/${logBelowRuns(id, 'stderr')}`,
     order: `${path}/order.log`,
     screen: `${path}/screen.txt`,
     stop: `${path}/stop`,

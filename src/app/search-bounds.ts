@@ -18,6 +18,8 @@ export interface SearchBounds {
   leaveOut(record: RunRecord): void
   /** That there are further runs, of which nothing is known. */
   leaveOutOlder(): void
+  /** That a log is not there, though the run had printed something. */
+  missing(record: RunRecord): void
   /** That logs are read here, which takes longer, because a program cannot look through them: its name and why. */
   readHere(why: string): void
   warnings(): string[]
@@ -31,6 +33,7 @@ export function openBounds(limits = { maxMs, maxReadBytes }): SearchBounds {
   let newest: RunRecord | undefined
   let older = false
   let unusable: string | undefined
+  const gone = new Set<string>()
   const leftMs = (): number => Math.max(0, limits.maxMs - (performance.now() - startedAt))
   return {
     get leftMs() {
@@ -53,16 +56,22 @@ export function openBounds(limits = { maxMs, maxReadBytes }): SearchBounds {
     leaveOutOlder() {
       older = true
     },
+    missing({ id }) {
+      gone.add(id)
+    },
     readHere(why) {
       unusable ??= why
     },
     warnings() {
-      const slower = unusable === undefined ? [] : [`${unusable}; the logs were read without it, which takes longer`]
-      if (!newest) return slower
+      const troubles = [
+        ...(unusable === undefined ? [] : [`${unusable}; the logs were read without it, which takes longer`]),
+        ...(gone.size === 0 ? [] : [`not there any more: what ${plural(gone.size, 'run')} printed, the newest ${[...gone][0]}`]),
+      ]
+      if (!newest) return troubles
       const what = `${plural(runs, 'run')} of ${formatCount(bytes)} bytes${older ? ' and older ones' : ''}`
       const bound = leftMs() === 0 ? `${limits.maxMs / 1000} seconds` : `${formatCount(limits.maxReadBytes)} bytes`
       return [
-        ...slower,
+        ...troubles,
         `not looked through, after ${bound}: ${what}, the newest ${newest.id} of ${newest.startedAt}; go on with a rarer word, or with run (one of them), since, failing or workspace`,
       ]
     },

@@ -33,8 +33,8 @@ export interface Matcher {
   scanFor(term: number): ScanPatterns | undefined
   /** The answers among the texts. */
   find(texts: readonly string[]): Match[]
-  /** False where no line of this text can match. */
-  mayBeIn(text: string): boolean
+  /** False where no line of this text can match. `plain`: it is known to be printable ASCII. */
+  mayBeIn(text: string, plain?: boolean): boolean
   /** Whether each look has a price of its own, so that many texts are looked at together. */
   readonly costly: boolean
   /** How much each term says, from then on. */
@@ -66,9 +66,9 @@ function wordMatcher(query: Query): Matcher {
         if (score === 0) return []
         return [{ at, score, text: excerpt(query, line, maxHitBytes), terms: score >= fullScore ? every : termsIn(query, line) }]
       }),
-    mayBeIn(text) {
+    mayBeIn(text, isKnown = false) {
       // Between the letters of a word there may be escape sequences, which are not shown and not searched.
-      if (!plain || !isPlain(text)) return true
+      if (!plain || !(isKnown || isPlain(text))) return true
       const lower = text.toLowerCase()
       return parts.some((part) => lower.includes(part))
     },
@@ -99,7 +99,7 @@ function regexMatcher(query: string): Matcher {
         return match && line !== '' ? [{ at, score: fullScore, text: excerptAt(line, match.index, match.length, maxHitBytes), terms: one }] : []
       })
     },
-    mayBeIn: printed ? (text) => !isPlain(text) || text.includes(required) : () => true,
+    mayBeIn: printed ? (text, isKnown = false) => !(isKnown || isPlain(text)) || text.includes(required) : () => true,
   }
 }
 
@@ -115,7 +115,7 @@ function literalMatcher(literal: string): Matcher {
         const index = line.indexOf(literal)
         return index < 0 ? [] : [{ at, score: fullScore, text: excerptAt(line, index, literal.length, maxHitBytes), terms: one }]
       }),
-    mayBeIn: printed ? (text) => !isPlain(text) || text.includes(literal) : () => true,
+    mayBeIn: printed ? (text, isKnown = false) => !(isKnown || isPlain(text)) || text.includes(literal) : () => true,
   }
 }
 

@@ -1,7 +1,8 @@
 import { type StreamName, streamNames } from '../core/command.ts'
 import type { RunRecord } from '../core/run.ts'
+import type { Candidate } from '../core/store.ts'
 import { cleanLine } from '../core/text.ts'
-import { type LineBlock, readBlocks } from '../engine/log-reader.ts'
+import { type LineBlock, type LogPiece, readBlocks } from '../engine/log-reader.ts'
 import { type MarkedBlock, readMarked } from '../engine/marked-blocks.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { AppContext } from './context.ts'
@@ -14,7 +15,7 @@ import type { Scan, Scanned } from './search-scan.ts'
 /** Finds the answers in runs, of which it may hold some back to look at several together. */
 export interface Reader {
   /** Reads a run; gives the answers of runs that are done with. */
-  read(record: RunRecord, order: number, scan: Scan | undefined): readonly RunHits[]
+  read(record: Candidate, order: number, scan: Scan | undefined): readonly RunHits[]
   /** Those of all runs that were held back. */
   rest(): readonly RunHits[]
 }
@@ -83,7 +84,7 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
   }
 
   /** Has the texts of a run looked at in which an answer may be, as they are shown. */
-  function readTexts(run: RunHits, order: number, blocksOf: (stream: StreamName) => Iterable<LineBlock | MarkedBlock>): void {
+  function readTexts(run: RunHits, isPlain: boolean, order: number, blocksOf: (stream: StreamName) => Iterable<LineBlock | MarkedBlock>): void {
     const { record } = run
     if (only === undefined) {
       const described = describing.map((field) => (record[field] ?? '').replace(/\s+/g, ' ').trim())
@@ -94,10 +95,10 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
     for (const stream of streams) {
       for (const block of blocksOf(stream)) {
         bounds.count(block.text.length)
-        if (!matcher.mayBeIn(block.text)) continue
+        if (!matcher.mayBeIn(block.text, isPlain)) continue
         if (!masker) read += 1
         masker ??= context.masking.forRun(context.records.folder(record.id))
-        const lines = shownLines(block, masker)
+        const lines = shownLines(block, masker, isPlain)
         const from = { offset: block.offset, line: block.firstLine }
         const refTo = (line: number): string => `${record.id}:${stream === 'stderr' ? 'stderr:' : ''}${line}`
         const hit = (at: number) => {
@@ -110,14 +111,14 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
   }
 
   /** The lines of a block in which an answer may be: of one that was scanned, those that were marked. */
-  function shownLines(block: LineBlock | MarkedBlock, masker: Masker): ShownLine[] {
+  function shownLines(block: LineBlock | MarkedBlock, masker: Masker, isPlain: boolean): ShownLine[] {
     const marked = 'marked' in block ? new Set(block.marked) : undefined
     return masker
       .mask(block.text)
       .split('\n')
       .flatMap((raw, i) => {
         const line = block.firstLine + i
-        if ((marked && !marked.has(line)) || !matcher.mayBeIn(raw)) return []
+        if ((marked && !marked.has(line)) || !matcher.mayBeIn(raw, isPlain)) return []
         const text = cleanLine(raw)
         return text === '' ? [] : [{ line, text }]
       })
@@ -128,7 +129,14 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
   const everything =
     (record: RunRecord) =>
     (stream: StreamName): Iterable<LineBlock> =>
-      hasLog(record, stream) ? readBlocks(piecesOf(record, stream)) : []
+      hasLog(record, stream) ? readBlocks(present(record, stream)) : []
+
+  /** The log, where it is there: somebody may have removed it. */
+  function present(record: RunRecord, stream: StreamName): readonly LogPiece[] {
+    const pieces = piecesOf(record, stream)
+    if (pieces.length === 0 && record[stream].bytes > record[stream].droppedBytes && record.state !== 'running') bounds.missing(record)
+    return pieces
+  }
 
   /** What a scan left of the log. */
   function part(record: RunRecord, stream: StreamName, scanned: Scanned): Iterable<LineBlock | MarkedBlock> {
@@ -137,21 +145,22 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
     return (scanned !== 'unknown' && readMarked(pieces, scanned)) || readBlocks(pieces)
   }
 
-  function readRun(record: RunRecord, order: number, scan: Scan | undefined): readonly RunHits[] {
+  function readRun(record: Candidate, order: number, scan: Scan | undefined): readonly RunHits[] {
     const run: RunHits = { record, hits: [], terms: new Set() }
+    const isPlain = record.traits === 0
     runs.push(run)
     const scanned = scan && streams.filter((stream) => hasLog(record, stream)).map((stream) => scan.of(record, stream))
     if (scanned?.includes('left-out')) bounds.leaveOut(record)
-    if (!scan || !scanned || scanned.every((known) => known === 'unknown')) readTexts(run, order, everything(record))
+    if (!scan || !scanned || scanned.every((known) => known === 'unknown')) readTexts(run, isPlain, order, everything(record))
     else {
-      readTexts(run, order, (stream) => (hasLog(record, stream) ? part(record, stream, scan.of(record, stream)) : []))
+      readTexts(run, isPlain, order, (stream) => (hasLog(record, stream) ? part(record, stream, scan.of(record, stream)) : []))
       // A line with all terms has the one that was scanned for. Where there is none, those with some of them answer, if all are there.
       if (matcher.terms > 1) {
         match()
         if (run.terms.has(scan.term) && !run.hits.some(({ score, line }) => line !== null && score >= fullScore)) {
           run.hits.length = 0
           run.terms.clear()
-          readTexts(run, order, everything(record))
+          readTexts(run, isPlain, order, everything(record))
         }
       }
     }

@@ -4,7 +4,7 @@ import type { Mark } from '../core/scan.ts'
 import type { ScanPatterns } from '../core/scan-pattern.ts'
 import type { Candidate } from '../core/store.ts'
 import type { AppContext } from './context.ts'
-import { runFolder } from './run-folder.ts'
+import { logBelowRuns } from './run-folder.ts'
 import type { SearchBounds } from './search-bounds.ts'
 import type { Matcher } from './search-matcher.ts'
 import { worthScanning } from './worth-scanning.ts'
@@ -57,7 +57,7 @@ async function scanRuns(context: AppContext, records: readonly Candidate[], { te
   const pathOf = (record: Candidate, stream: StreamName): string | undefined => {
     if (record[stream].bytes === 0 || !isInOneFile(record) || ((record.traits ?? 0) & unscanned) !== 0) return undefined
     if (mayBeElsewhere && !context.records.folder(record.id).path.startsWith(root)) return undefined
-    return runFolder(context.home.runs, record.id)[stream].slice(root.length)
+    return logBelowRuns(record.id, stream)
   }
   const files = records.flatMap((record) =>
     streamNames.flatMap((stream) => {

@@ -55,14 +55,39 @@ async function similar(context: AppContext, word: string): Promise<KnownWord[]> 
   return found
 }
 
+interface Near extends KnownWord {
+  readonly distance: number
+  /** Whether it is the beginning of a longer word, which a search finds as well. */
+  readonly isPart: boolean
+}
+
 function nearest(word: string, known: readonly KnownWord[]): string | undefined {
   const most = word.length < 6 ? 1 : 2
-  let best: (KnownWord & { readonly distance: number }) | undefined
-  for (const other of known) {
-    if (Math.abs(other.word.length - word.length) > most) continue
-    const distance = edits(word, other.word)
-    if (distance > most || (best && (best.distance < distance || (best.distance === distance && best.runs >= other.runs)))) continue
-    best = { ...other, distance }
+  let best: Near | undefined
+  const consider = (near: Near): void => {
+    if (near.distance <= most && (!best || isNearer(near, best))) best = near
+  }
+  for (const { word: other, runs } of known) {
+    if (Math.abs(other.length - word.length) <= most) consider({ word: other, runs, distance: edits(word, other), isPart: false })
+    // A part of a word with an underscore in it ends there; of others nothing is known of where parts end.
+    for (const part of beginnings(other, word.length, most)) consider({ word: part, runs, distance: edits(word, part), isPart: true })
   }
   return best?.word
 }
+
+/** Slips count most, then whether it is a whole word, then in how many runs it is; of two parts the longer. */
+function isNearer(a: Near, b: Near): boolean {
+  if (a.distance !== b.distance) return a.distance < b.distance
+  if (a.isPart !== b.isPart) return b.isPart
+  if (a.isPart && a.word.length !== b.word.length) return a.word.length > b.word.length
+  return a.runs > b.runs
+}
+
+/** Beginnings of a longer word that are about so long. */
+function* beginnings(word: string, length: number, most: number): Generator<string> {
+  for (let at = Math.max(minPart, length - most); at <= length + most && at < word.length; at += 1) {
+    if (word[at] === '_' || (!word.includes('_') && at >= length)) yield word.slice(0, at)
+  }
+}
+
+const minPart = 4

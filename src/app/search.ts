@@ -1,5 +1,4 @@
 import { failure } from '../core/errors.ts'
-import type { RunRecord } from '../core/run.ts'
 import type { Candidate } from '../core/store.ts'
 import type { SearchInput, SearchResult } from './api.ts'
 import { checkLimit } from './check-limit.ts'
@@ -94,7 +93,7 @@ function contextOf(lines: number | undefined): number {
 }
 
 /** The run as it is now: what it left behind may have printed more since the index was told of its end. */
-async function latest(context: AppContext, candidate: RunRecord): Promise<RunRecord> {
+async function latest(context: AppContext, candidate: Candidate): Promise<Candidate> {
   if (candidate.leftovers.length === 0 && !candidate.pty) return candidate
   const folder = context.records.folder(candidate.id)
   const record = candidate.leftovers.length === 0 ? candidate : (readRecord(folder, candidate.id) ?? candidate)

@@ -110,6 +110,11 @@ describe('what a term matches', () => {
     ['C#', 'in C# and F#'],
     ['🔥日本', '🔥日本'],
     ['𝐀', 'a'],
+    ['2345', 'row 2345ms'],
+    ['2026-11', 'on 2026-11-30'],
+    ['v1.2', 'v1.2.3'],
+    ['1f6a2c9', 'commit 1f6a2c93ab'],
+    ['row23', 'row2345'],
   ])('%j is in %j', (query, line) => {
     expect(hits(query, line)).toBe(true)
     expect(indexHas(line, query)).toBe(true)
@@ -126,6 +131,11 @@ describe('what a term matches', () => {
     ['日語', '日本語'],
     ['🔥', '🔦'],
     ['error timeout', 'error only'],
+    ['2345', 'row 23456'],
+    ['"row 2345"', 'row 23456'],
+    ['v1.2', 'v1.20'],
+    ['file.ts:1', 'file.ts:12'],
+    ['x 12', 'x １２３'],
   ])('%j is not in %j', (query, line) => {
     expect(hits(query, line)).toBe(false)
   })
@@ -144,7 +154,7 @@ describe('the order of lines', () => {
     const lines = ['row 12345', '2345 of the row', 'row 23456', 'row and 2345', 'row 2345', 'row', 'rows 2345']
     expect(ranked('row 2345', lines)[0]).toBe('row 2345')
     expect(ranked('row 2345', lines).at(-1)).not.toBe('row 2345')
-    expect(ranked('row 2345', lines).slice(-2).sort()).toEqual(['row', 'row 12345'])
+    expect(ranked('row 2345', lines).slice(-3).sort()).toEqual(['row', 'row 12345', 'row 23456'])
   })
 
   it('puts a whole word before the beginning of one, and that before a part of an identifier', () => {

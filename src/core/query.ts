@@ -13,6 +13,8 @@ import { byteLength, headBytes, stripControls, tailBytes } from './text.ts'
 export interface Term {
   /** The folded text that must stand in a line, split at white space. */
   readonly chunks: readonly string[]
+  /** Whether its last word is a number: that is found whole, while of other words the beginning is enough. */
+  readonly endsInNumber: boolean
   /** Punctuation around it in the query: not needed for a match, but a better one. */
   readonly before: string
   readonly after: string
@@ -251,7 +253,7 @@ function toTerm(raw: string): Term | undefined {
   const sign = /^(?:#|\+\+)/.exec(folded.slice(to))
   if (sign) to += sign[0].length
   const core = folded.slice(from, Math.min(to, from + maxTermLength))
-  return { chunks: core.split(/\s+/), before: folded.slice(0, from), after: folded.slice(to) }
+  return { chunks: core.split(/\s+/), endsInNumber: /(?:^|[^\p{L}\p{N}\p{M}_])\p{N}+$/u.test(core), before: folded.slice(0, from), after: folded.slice(to) }
 }
 
 /**
@@ -339,7 +341,7 @@ function occurrences(term: Term, line: Line): readonly Occurrence[] {
   if (!line.folded.includes(first)) return []
   const found: Occurrence[] = []
   for (const from of lineStarts(line)) {
-    const to = matchAt(term.chunks, line.folded, from)
+    const to = matchAt(term, line.folded, from)
     if (to < 0) continue
     found.push({ from, to, quality: qualityOf(term, line, from, to) })
     if (found.length >= maxOccurrences) break
@@ -348,7 +350,7 @@ function occurrences(term: Term, line: Line): readonly Occurrence[] {
 }
 
 /** The end of the term in `folded` when it stands at `from`, else -1. */
-function matchAt(chunks: readonly string[], folded: string, from: number): number {
+function matchAt({ chunks, endsInNumber }: Term, folded: string, from: number): number {
   let at = from
   for (let k = 0; k < chunks.length; k += 1) {
     if (k > 0) {
@@ -360,7 +362,7 @@ function matchAt(chunks: readonly string[], folded: string, from: number): numbe
     if (!folded.startsWith(chunk, at)) return -1
     at += chunk.length
   }
-  return at
+  return endsInNumber && at < folded.length && classAt(folded, at) === digit ? -1 : at
 }
 
 const isSpace = (code: number): boolean => code === 32 || (code >= 9 && code <= 13) || (code > 127 && /\s/.test(String.fromCharCode(code)))
