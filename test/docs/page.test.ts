@@ -39,6 +39,10 @@ describe('a page', () => {
     ])
   })
 
+  it('may have commands that nobody sees', () => {
+    expect(blocksOf('a\n<!-- run: sleep 1 -->\nb').map(({ steps }) => steps)).toEqual([[{ command: 'sleep 1', output: '', status: 0, line: 2 }]])
+  })
+
   it('gets what is printed really, and stays as it is otherwise', () => {
     const written = withOutputs(
       page,

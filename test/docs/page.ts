@@ -21,11 +21,13 @@ export interface Block {
   readonly language: 'console' | 'sh'
 }
 
-/** Blocks are fenced as `console` (`$ ` before a command, `> ` before a line that goes on, then its output) or `sh` (commands alone). */
+/** Blocks are fenced as `console` (`$ ` before a command, `> ` before a line that goes on, then its output) or `sh` (commands alone); a comment `run: …` is typed and not shown. */
 export function blocksOf(page: string): Block[] {
   const lines = page.split('\n')
   const blocks: Block[] = []
   for (let at = 0; at < lines.length; at += 1) {
+    const hidden = /^<!-- run: (.+) -->$/.exec(lines[at] as string)?.[1]
+    if (hidden) blocks.push({ language: 'sh', steps: [{ command: hidden, output: '', status: 0, line: at + 1 }], skipped: undefined, from: at, to: at + 1 })
     const language = /^```(console|sh)$/.exec(lines[at] as string)?.[1] as Block['language'] | undefined
     if (!language) continue
     const to = lines.indexOf('```', at + 1)
