@@ -33,7 +33,7 @@ interface Item {
   readonly indent: number
   text: string
   readonly category: NoteCategory | undefined
-  data?: NoteData | undefined
+  readonly data?: NoteData | undefined
 }
 
 export function readNotesMarkdown(markdown: string, rules: ImportRules): ReadNotes {
@@ -56,23 +56,29 @@ export function readNotesMarkdown(markdown: string, rules: ImportRules): ReadNot
 const skip = (line: number, text: string, why: string): SkippedLine => ({ line, text: oneLine(text), why })
 
 function itemsOf(markdown: string): { items: Item[]; skipped: SkippedLine[] } {
-  const lines = markdown.replace(/^\ufeff/, '').split('\n')
-  const isOurs = lines.some((line) => line.trimEnd() === headerLine)
+  const lines = markdown
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .map((line) => line.replace(/\r$/, ''))
+  const isOurs = lines.includes(headerLine)
   const items: Item[] = []
   const skipped: SkippedLine[] = []
   const page = openPage(lines)
   /** Items that the next line may belong to, the outermost first. */
   let open: Item[] = []
   let category: NoteCategory | undefined
-  for (const [i, raw] of lines.entries()) {
-    const line = raw.replace(/\r$/, '')
+  for (let i = 0; i < lines.length; i += 1) {
+    const line = lines[i] as string
     const number = i + 1
     const last = open.at(-1)
-    if (isOurs && last && !last.data && isDataLine(line) && i === last.line) {
-      last.data = readData(line)
-      if (last.data === undefined) skipped.push(skip(number, line, 'no data of a note; the note above it counts as a new one'))
-      // Data ends an item: what stands below it is none of its text.
+    const below = lines[i + 1] ?? ''
+    if (isOurs && line.startsWith('- ') && isDataLine(below)) {
+      // Whatever the text looks like, it is that of a note.
+      const data = readData(below)
+      if (data === undefined) skipped.push(skip(number + 1, below, 'no data of a note; the note above it counts as a new one'))
+      items.push({ line: number, indent: 0, text: line.slice(2), category, data })
       open = []
+      i += 1
       continue
     }
     const kind = page.kindOf(line, i)
