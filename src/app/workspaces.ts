@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
-import { hasReason } from '../core/errors.ts'
-import type { ProviderCall } from '../core/workspace-provider.ts'
+import { hasReason, messageOf } from '../core/errors.ts'
+import { plural } from '../core/text.ts'
+import type { ProviderCall, ReleasedWorkspace } from '../core/workspace-provider.ts'
 import { createGit, type Git } from '../git/git.ts'
 import type { WorkspaceContext } from '../workspaces/context.ts'
 import { forgetVariables } from '../workspaces/declared.ts'
@@ -21,6 +22,9 @@ import { showWorkspace } from '../workspaces/show.ts'
 import { emptyTrashLater, moveToTrash } from '../workspaces/trash.ts'
 import type { App, WorkspaceCall } from './api.ts'
 import type { AppContext } from './context.ts'
+import { describeHome } from './home.ts'
+import { type NoteShelf, openNoteShelf } from './note-shelf.ts'
+import { retireNotesOf } from './notes.ts'
 import { newRunId } from './run-id.ts'
 import type { RunWorkspace } from './run-workspace.ts'
 import { findPrivateFolder } from './sandbox-environment.ts'
@@ -82,6 +86,27 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     if (homes.length > 0) emptyTrashLater(room)
   }
 
+  /** The notes of the project that a workspace belongs to, and of its workspaces. */
+  async function notesOf(workspace: string, repo: string | undefined): Promise<NoteShelf> {
+    const found = await findWorkspace({ root: context.workspaces.root(), base: context.base }, workspace, repo).catch(() => undefined)
+    const repository = context.repositoryOf(found?.record.path ?? resolve(context.base, repo ?? '.'))
+    const home = repository && describeHome({ ...context.homePlace, project: repository.mainRoot })
+    if (home === undefined || home.path === context.home.path) return context.records.notes
+    return openNoteShelf({ folder: home.notes, openLock: context.openLock, now: context.now })
+  }
+
+  /** The notes of a workspace that is gone are retired. That this fails is told, and releasing again does it. */
+  async function withRetiredNotes(released: ReleasedWorkspace, notes: NoteShelf): Promise<ReleasedWorkspace> {
+    try {
+      const count = await retireNotesOf(notes, released.id, context.now())
+      if (count === 0) return released
+      const detail = `${plural(count, 'note')} of the workspace ${count === 1 ? 'is' : 'are'} retired; holdfast note list --retired has ${count === 1 ? 'it' : 'them'}`
+      return { ...released, actions: [...released.actions, { name: 'retired-notes', status: 'done', detail }] }
+    } catch (error) {
+      return { ...released, warnings: [...released.warnings, `the notes of the workspace could not be retired: ${messageOf(error)}`] }
+    }
+  }
+
   return {
     contextFor,
     async ensureMounted({ commonDir, record: { overlay, path } }) {
@@ -95,9 +120,10 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     },
     async releaseWorkspace(input, call = {}) {
       const room = await contextFor(input.repo)
+      const notes = await notesOf(input.workspace, input.repo)
       const released = await releaseWorkspace(room, input, callOf(call))
       if (released.released) discardHomes(room, [released.id])
-      return shown(released)
+      return shown(await withRetiredNotes(released, notes))
     },
     async listWorkspaces(input) {
       return shown(await listWorkspaces(await contextFor(input.repo), input))
@@ -115,11 +141,12 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     async collectWorkspaces(input, call = {}) {
       const room = await contextFor(input.repo)
       const collected = await collectWorkspaces(room, { ...input, signal: call.signal })
-      if (!collected.dryRun)
-        discardHomes(
-          room,
-          collected.released.map(({ id }) => id),
-        )
+      if (!collected.dryRun) {
+        const ids = collected.released.map(({ id }) => id)
+        discardHomes(room, ids)
+        // Of other projects they stay where they are; nobody works in their workspace, so that nobody is shown them.
+        for (const id of ids) await retireNotesOf(context.records.notes, id, context.now()).catch(() => {})
+      }
       return shown(collected)
     },
     async deleteBranch(input) {

@@ -180,7 +180,7 @@ export function presentReleased(result: ReleasedWorkspace, at: At): string {
   return [
     ...lines,
     ...actionLines(
-      result.actions.filter(({ status }) => status !== 'done'),
+      result.actions.filter(({ name, status }) => status !== 'done' || name === 'retired-notes'),
       at,
     ),
   ].join('\n')

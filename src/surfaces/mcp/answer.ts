@@ -16,6 +16,8 @@ export interface Answer {
 }
 
 const longestLine = 300
+/** Of a run that has hits. */
+const longestCommand = 120
 
 function answer(value: object, text: string, isError = false): Answer {
   return { content: [{ type: 'text', text }], structuredContent: value as Record<string, unknown>, ...(isError ? { isError } : {}) }
@@ -82,15 +84,21 @@ export function outputText({ text, truncated, next, state }: OutputResult): stri
   return [text.replace(/\n$/, ''), rest, nothing].filter((part) => part !== '').join('\n')
 }
 
-function searchText({ hits, more, suggestions, warnings }: SearchResult): string {
-  const lines = hits.flatMap(({ ref, stream, text, before = [], after = [] }) => {
-    const where = stream === 'command' || stream === 'purpose' ? `${ref} (${stream})` : ref
-    const around = (texts: readonly string[]): string[] => texts.map((line) => `  ${clampLine(oneLine(line), longestLine)}`)
-    return [...around(before), `${where}: ${clampLine(oneLine(text), longestLine)}`, ...around(after)]
-  })
+/** Hits stand below their run, of which a line says how it ended and what its command was. */
+function searchText({ hits, groups, more, suggestions, warnings }: SearchResult): string {
+  const lines = groups.flatMap((group) => [
+    clampLine(`${group.id} ${endOf(group)}: ${oneLine(group.command)}`, longestCommand),
+    ...hits.filter(({ run }) => run === group.id).flatMap(hitLines),
+  ])
   const meant = suggestions.map(({ word, instead }) => `nothing for '${word}'; did you mean '${instead}'?`)
   const notes = [...meant, ...(more ? ['[there may be more hits: raise limit]'] : []), ...warned({ warnings })]
   return [...(lines.length === 0 ? ['nothing found'] : lines), ...notes].join('\n')
+}
+
+function hitLines({ ref, stream, text, before = [], after = [] }: SearchResult['hits'][number]): string[] {
+  const where = stream === 'command' || stream === 'purpose' ? `${ref} (${stream})` : ref
+  const around = (texts: readonly string[]): string[] => texts.map((line) => `  ${clampLine(oneLine(line), longestLine)}`)
+  return [...around(before), `${where}: ${clampLine(oneLine(text), longestLine)}`, ...around(after)]
 }
 
 function runsText({ runs, total, warnings }: RunsResult): string {
@@ -155,11 +163,12 @@ function diffText({ patch, truncated, files, from }: WorkspaceDiff): string {
   return truncated ? `${patch.trimEnd()}\n[cut; ${plural(files.length, 'file')} in all: max_bytes gives more]` : patch.trimEnd()
 }
 
-function releasedText({ id, released, rescue, branch, stopped, ...value }: ReleasedWorkspace): string {
+function releasedText({ id, released, rescue, branch, stopped, actions, ...value }: ReleasedWorkspace): string {
   if (!released) return 'there was nothing to release'
   const saved = rescue === null ? [] : [`saved as ${rescue}`]
   const ended = stopped.length === 0 ? [] : [`stopped ${stopped.join(', ')}`]
-  return [`released ${id}${branch === null ? '' : `; branch ${branch} stays`}`, ...saved, ...ended, ...warned(value)].join('\n')
+  const notes = actions.filter(({ name }) => name === 'retired-notes').map(({ detail }) => oneLine(detail))
+  return [`released ${id}${branch === null ? '' : `; branch ${branch} stays`}`, ...saved, ...ended, ...notes, ...warned(value)].join('\n')
 }
 
 const rescueText = ({ id, savedAt, branch, holds }: Rescue): string => `${id} ${savedAt} ${branch ?? 'no branch'}: ${oneLine(holds.join(', '))}`
