@@ -1,22 +1,28 @@
-// Finds the lines of a log that may matter, sixteen bytes at once. AssemblyScript, compiled by scripts/build-sieve.mjs into
-// src/digest/sieve-program.ts; src/digest/sieve.ts is its one caller.
+// Finds the lines of a log that may matter. AssemblyScript, compiled by scripts/build-sieve.mjs into src/digest/sieve-program.ts;
+// src/digest/sieve.ts is its one caller.
 //
-// Every needle has a window of four of its bytes. For each place of a window two tables of sixteen say which groups of needles have a
-// byte with this low half there, and with this high half; few places survive all eight. Those are looked up in a filter of hashes,
-// and what survives that, too, is compared byte by byte.
+// Every fourth byte is where a window of four bytes may begin. Each needle has one for each way in which it can lie to those places, so
+// that one of them is met wherever it stands. Windows are in sixteen groups: two tables say which groups have one that begins with these
+// two bytes, and which one that ends with those two. The few that are in both are looked up by their bytes, and their needles compared.
 
-const tables: usize = 1024
-const groups: usize = 1152 // of each of the 8 groups: address of its first needle, how many there are
-const needleBytes: usize = 48 // window (letters in lower case), its mask, where it begins in the text, length, whether a word begins there
-const textAt: usize = 16
-const filter: usize = 12288 // 4096 bytes
-const clean: usize = 16384 // a line without its escape sequences
+const heads: usize = 1024 // first windows by the hash of their two bytes in the middle; 1024 addresses of two bytes
+const firsts: usize = 3072 // those of which only the first two bytes are known, by the first
+const lasts: usize = 3584 // those of which only the last two are, or the last one, by that
+const needles: usize = 4096 // length, whether a word begins there, text
+const textAt: usize = 4
+// A window: its bytes (letters in lower case), their mask, address of the next one, of its needle, and where in its needle it begins.
+const clean: usize = 28672 // a line without its escape sequences
 const maxClean: usize = 8192
-const recordsAt: usize = 32768
+const recordsAt: usize = 40960
 const recordBytes: usize = 24 // where it starts and ends, line feeds before it, hash of its kind, hash of its shape (64 bits)
 const maxRecords: i32 = 4096
 const seenAt: usize = 524288 // hashes of lines that were handed over, 8 bytes each; behind the input
 const seenSlots: u64 = 65536
+const beginnings: usize = 1048576 // of each two bytes, the groups with a window that begins with them
+const ends: usize = 1179648 // the same for the end of a window
+const firstsGroup: u32 = 0x4000
+const lastsGroups: u32 = 0xa000
+const middleGroups: u32 = 0x1fff
 
 /** Line feeds passed, and records made, by the last call. */
 export let feeds: i32 = 0
@@ -25,43 +31,20 @@ export let records: i32 = 0
 /** Where the cleaned line ends; 0 where that is not known. */
 let cleanEnd: usize = 0
 
-/** Where the last needle was found, about. */
+/** Where the last needle was found. */
 let needleAt: usize = 0
 
+/** The groups that may have the window that begins at `p`. */
 @inline
-function groupsWith(place: usize, low: v128, high: v128): v128 {
-  return v128.and(i8x16.swizzle(v128.load(tables + 32 * place), low), i8x16.swizzle(v128.load(tables + 32 * place + 16), high))
+function groupsAt(p: usize): u32 {
+  const bytes = load<u32>(p)
+  return <u32>load<u16>(beginnings + (<usize>(bytes & 0xffff) << 1)) & <u32>load<u16>(ends + (<usize>(bytes >> 16) << 1))
 }
 
+/** The same for four windows, one behind the other. */
 @inline
-function lowHalf(bytes: v128): v128 {
-  return v128.and(bytes, i8x16.splat(15))
-}
-
-@inline
-function highHalf(bytes: v128): v128 {
-  return i8x16.shr_u(bytes, 4)
-}
-
-/** For each of sixteen places, the groups that may have a needle whose window begins there. */
-@inline
-function windowsFrom(p: usize): v128 {
-  let found = i8x16.splat(-1)
-  for (let i: usize = 0; i < 4; i++) {
-    const bytes = v128.load(p + i)
-    found = v128.and(found, groupsWith(i, lowHalf(bytes), highHalf(bytes)))
-  }
-  return found
-}
-
-@inline
-function foldedAt(p: usize): u32 {
-  return load<u32>(p) | 0x20202020
-}
-
-@inline
-function passesFilter(p: usize): bool {
-  return load<u8>(filter + ((((foldedAt(p) & 0xffffff) * 0x9e3779b1) >> 20) as usize)) != 0
+function groupsOfFour(p: usize): u64 {
+  return <u64>groupsAt(p) | (<u64>groupsAt(p + 4) << 16) | (<u64>groupsAt(p + 8) << 32) | (<u64>groupsAt(p + 12) << 48)
 }
 
 @inline
@@ -70,27 +53,33 @@ function isWord(c: u32): bool {
 }
 
 /** Whether a needle of one of these groups has its window at `p`; no byte before `floor` counts. */
-function isNeedle(p: usize, groupBits: u32, floor: usize): bool {
-  const folded = foldedAt(p)
-  while (groupBits) {
-    const group = ctz(groupBits)
-    groupBits &= groupBits - 1
-    let needle = <usize>load<u32>(groups + 8 * group)
-    for (let left = load<u32>(groups + 8 * group, 4); left; left--, needle += needleBytes) {
-      if ((folded & load<u32>(needle, 4)) != load<u32>(needle)) continue
-      const start = p - <usize>load<u8>(needle, 8)
-      if (<isize>start < <isize>floor) continue
-      const length = <usize>load<u8>(needle, 9)
-      let i: usize = 0
-      for (; i < length; i++) {
-        const c = <u32>load<u8>(start + i)
-        const wanted = <u32>load<u8>(needle + i, textAt)
-        if (c != wanted && !(wanted - 97 < 26 && (c | 32) == wanted)) break
-      }
-      if (i == length && !(load<u8>(needle, 10) && start > floor && isWord(load<u8>(start - 1)))) {
-        needleAt = p
-        return true
-      }
+@inline
+function isNeedle(p: usize, groups: u32, floor: usize): bool {
+  const folded = load<u32>(p) | 0x20202020
+  if (groups & middleGroups) {
+    const window = load<u16>(heads + <usize>(((((folded >> 8) & 0xffff) * 0x9e3779b1) >> 22) << 1))
+    if (window && isInChain(window, p, folded, floor)) return true
+  }
+  if (groups & firstsGroup && isInChain(load<u16>(firsts + <usize>((folded & 0xff) << 1)), p, folded, floor)) return true
+  return (groups & lastsGroups) != 0 && isInChain(load<u16>(lasts + <usize>((folded >> 24) << 1)), p, folded, floor)
+}
+
+function isInChain(window: usize, p: usize, folded: u32, floor: usize): bool {
+  for (; window; window = <usize>load<u16>(window, 8)) {
+    if ((folded & load<u32>(window, 4)) != load<u32>(window)) continue
+    const start = p - <isize>load<i8>(window, 12)
+    if (start < floor) continue
+    const needle = <usize>load<u16>(window, 10)
+    const length = <usize>load<u8>(needle)
+    let i: usize = 0
+    for (; i < length; i++) {
+      const c = <u32>load<u8>(start + i)
+      const wanted = <u32>load<u8>(needle + i, textAt)
+      if (c != wanted && !(wanted - 97 < 26 && (c | 32) == wanted)) break
+    }
+    if (i == length && !(load<u8>(needle, 1) && start > floor && isWord(load<u8>(start - 1)))) {
+      needleAt = start
+      return true
     }
   }
   return false
@@ -98,13 +87,9 @@ function isNeedle(p: usize, groupBits: u32, floor: usize): bool {
 
 /** Whether a needle stands in these bytes. */
 function hasNeedle(from: usize, end: usize): bool {
-  for (let p = from; p < end; p += 16) {
-    const found = windowsFrom(p)
-    v128.store(0, found)
-    for (let bits = i8x16.bitmask(i8x16.ne(found, i8x16.splat(0))); bits; bits &= bits - 1) {
-      const lane = ctz(bits)
-      if (p + lane < end && passesFilter(p + lane) && isNeedle(p + lane, load<u8>(lane), from)) return true
-    }
+  for (let p = from; p < end; p += 4) {
+    const groups = groupsAt(p)
+    if (groups && isNeedle(p, groups, from)) return true
   }
   return false
 }
@@ -114,6 +99,15 @@ function isControl(c: u32): bool {
   return (c < 32 && c != 9 && c != 10 && c != 13) || c == 127
 }
 
+/** Where in the next sixteen bytes something stands that may not stay: controls, and the first byte of those of eight bits. */
+@inline
+function specialAt(p: usize): u32 {
+  const bytes = v128.load(p)
+  const blanks = v128.or(i8x16.eq(bytes, i8x16.splat(9)), v128.or(i8x16.eq(bytes, i8x16.splat(10)), i8x16.eq(bytes, i8x16.splat(13))))
+  const others = v128.or(i8x16.eq(bytes, i8x16.splat(127)), i8x16.eq(bytes, i8x16.splat(<i8>0xc2)))
+  return i8x16.bitmask(v128.or(v128.andnot(i8x16.lt_u(bytes, i8x16.splat(32)), blanks), others))
+}
+
 /** The line as `stripControls` leaves it, in `clean`; cleanEnd is 0 where that is not known. */
 function stripLine(from: usize, end: usize): void {
   cleanEnd = 0
@@ -121,6 +115,12 @@ function stripLine(from: usize, end: usize): void {
   let to = clean
   let p = from
   while (p < end) {
+    // Most of a line is as it stays.
+    const plain = min(<usize>ctz(specialAt(p) | 0x10000), end - p)
+    v128.store(to, v128.load(p))
+    to += plain
+    p += plain
+    if (plain == 16 || p == end) continue
     let c = <u32>load<u8>(p)
     let next = <u32>load<u8>(p + 1)
     let at = p + 1
@@ -189,69 +189,86 @@ function mix(hash: u64, c: u32): u64 {
   return (hash ^ c) * prime
 }
 
+/** Adds up to sixteen bytes to a hash. */
+@inline
+function mixBytes(hash: u64, p: usize, count: usize): u64 {
+  if (count >= 8) {
+    hash = (hash ^ load<u64>(p)) * prime
+    hash ^= hash >> 29
+    p += 8
+    count -= 8
+  }
+  if (count == 0) return hash
+  hash = (hash ^ (count == 8 ? load<u64>(p) : load<u64>(p) & ((<u64>1 << (<u64>count << 3)) - 1))) * prime
+  return hash ^ (hash >> 29)
+}
+
+@inline
+function isDigit(c: u32): bool {
+  return c - 48 < 10
+}
+
 /**
  * A number for what a clean line says apart from blanks, numbers and hexadecimal words; 0 for a blank one. Only its last frame with something
  * in it counts. Where `exact`, a lone zero, short and long numbers are told apart: a judgement may depend on them.
  */
 function hashLine(from: usize, end: usize, exact: bool): u64 {
-  // The last frame.
-  let start = from
-  let visible = false
-  for (let p = end; p > from; ) {
-    const c = <u32>load<u8>(--p)
-    if (c == 13) {
-      if (visible) {
-        start = p + 1
-        break
-      }
-      end = p
-    } else if (c > 32) visible = true
+  if (hasByte(from, end, 13)) {
+    while (end > from && <u32>load<u8>(end - 1) <= 32) end--
+    let start = end
+    while (start > from && load<u8>(start - 1) != 13) start--
+    from = start
   }
-  if (!visible) return 0
-  if (end - start > maxHashed) end = start + maxHashed
+  if (end - from > maxHashed) end = from + maxHashed
   let hash: u64 = basis
-  let before: u32 = 32
-  let blank = true
-  for (let p = start; p < end; ) {
-    const c = <u32>load<u8>(p)
-    if (c <= 32) {
-      before = 32
-      blank = true
-      p++
+  for (let p = from; p < end; ) {
+    // Up to a blank or a digit.
+    const bytes = v128.load(p)
+    const digits = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(48)), i8x16.splat(10))
+    const run = min(<usize>ctz(i8x16.bitmask(v128.or(i8x16.lt_u(bytes, i8x16.splat(33)), digits)) | 0x10000), end - p)
+    const next = p + run
+    // What may be a hexadecimal word begins before its first digit.
+    let word = next
+    while (word > p && (<u32>load<u8>(word - 1) | 32) - 97 < 6) word--
+    if (run == 16 || next == end) {
+      const stop = next == end || word == p ? next : word
+      hash = mixBytes(hash, p, stop - p)
+      p = stop
       continue
     }
-    if (blank) {
-      hash = mix(hash, 32)
-      blank = false
+    const c = <u32>load<u8>(next)
+    if (c <= 32) {
+      hash = mixBytes(hash, p, run)
+      p = next + 1
+      while (p < end && <u32>load<u8>(p) <= 32) p++
+      if (p < end && hash != basis) hash = mix(hash, 32)
+      continue
     }
-    if (c - 48 < 10 || ((c | 32) - 97 < 6 && !isWord(before))) {
-      let q = p
-      let digits = 0
-      let hex = false
-      if (!isWord(before)) {
-        for (; q < end; q++) {
-          const d = <u32>load<u8>(q)
-          if (d - 48 < 10) digits++
-          else if ((d | 32) - 97 >= 6) break
-        }
-        hex = digits > 0 && q - p >= 7 && q - p <= 64 && !(q < end && isWord(load<u8>(q)))
-      }
-      if (!hex) for (q = p; q < end && <u32>load<u8>(q) - 48 < 10; ) q++
-      if (q > p) {
-        hash = mix(hash, !exact ? 2 : q - p > 4 ? 3 : q - p == 1 && c == 48 ? 1 : 2)
-        before = 48
-        p = q
-        continue
-      }
+    hash = mixBytes(hash, p, word - p)
+    const stop = word == from || !isWord(load<u8>(word - 1)) ? hexEnd(word, end) : 0
+    if (stop) {
+      hash = mix(hash, !exact ? 2 : stop - word > 4 ? 3 : 2)
+      p = stop
+      continue
     }
-    hash = mix(hash, c)
-    before = c
-    p++
+    hash = mixBytes(hash, word, next - word)
+    p = next
+    while (p < end && isDigit(load<u8>(p))) p++
+    hash = mix(hash, !exact ? 2 : p - next > 4 ? 3 : p - next == 1 && c == 48 ? 1 : 2)
   }
+  if (hash == basis) return 0
   hash ^= hash >> 32
   hash *= prime
   hash ^= hash >> 29
   return hash ? hash : 1
+}
+
+/** Where the hexadecimal word that begins here ends; 0 where it is another one. */
+@inline
+function hexEnd(p: usize, end: usize): usize {
+  let q = p
+  while (q < end && (isDigit(load<u8>(q)) || (<u32>load<u8>(q) | 32) - 97 < 6)) q++
+  return q - p >= 7 && q - p <= 64 && !(q < end && isWord(load<u8>(q))) ? q : 0
 }
 
 /** A number for the needle that was found last and the few bytes before it, apart from digits. */
@@ -277,8 +294,11 @@ function emit(start: usize, end: usize, kind: u32, hash: u64): void {
   records++
 }
 
-@inline
 function lineStart(p: usize, floor: usize): usize {
+  for (; p >= floor + 16; p -= 16) {
+    const bits = i8x16.bitmask(i8x16.eq(v128.load(p - 16), i8x16.splat(10)))
+    if (bits) return p - <usize>(clz(bits) - 16)
+  }
   while (p > floor && load<u8>(p - 1) != 10) p--
   return p
 }
@@ -292,65 +312,51 @@ function lineEnd(p: usize, end: usize): usize {
 }
 
 /**
+ * The first place at or behind `p` that stands in a line to be looked at: of a needle, or of an escape sequence, which may hide one. 0 where
+ * there is none. `found` are the groups of the four windows from there on.
+ */
+function suspectFrom(p: usize, found: u64, escapes: u32, floor: usize): usize {
+  const escape: usize = escapes ? <usize>ctz(escapes) : 16
+  while (found) {
+    const shift = ctz(found) & 48
+    const at = <usize>(shift >> 2)
+    if (at >= escape) break
+    if (isNeedle(p + at, <u32>(found >> shift) & 0xffff, floor)) return max(p + at, needleAt)
+    found &= ~(<u64>0xffff << shift)
+  }
+  return escapes ? p + escape : 0
+}
+
+/**
  * Looks through whole lines and makes a record of each that holds a needle; its hash is 0 where it has to be judged by itself. Stops early
  * where there is no room for another record; gives how far it came.
  */
 export function sieve(from: usize, end: usize): usize {
   feeds = 0
   records = 0
-  let floor = from
   let p = from
-  let last0 = i8x16.splat(0)
-  let last1 = last0
-  let last2 = last0
-  // A window is found where it ends, three bytes behind its beginning.
-  while (p < end + 3) {
+  while (p < end) {
+    const early = groupsOfFour(p)
+    const late = groupsOfFour(p + 16)
     const bytes = v128.load(p)
-    const low = lowHalf(bytes)
-    const high = highHalf(bytes)
-    const this0 = groupsWith(0, low, high)
-    const this1 = groupsWith(1, low, high)
-    const this2 = groupsWith(2, low, high)
-    const found = v128.and(
-      v128.and(
-        i8x16.shuffle(last0, this0, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28),
-        i8x16.shuffle(last1, this1, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29),
-      ),
-      v128.and(i8x16.shuffle(last2, this2, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30), groupsWith(3, low, high)),
-    )
-    const escapes = i8x16.eq(bytes, i8x16.splat(27))
-    let lineFeeds = i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(10)))
-    if (p + 16 > end) lineFeeds &= p < end ? (1 << <i32>(end - p)) - 1 : 0
-    last0 = this0
-    last1 = this1
-    last2 = this2
-    if (v128.any_true(v128.or(found, escapes))) {
-      v128.store(0, found)
-      const escapeBits = i8x16.bitmask(escapes)
-      let next: usize = 0
-      for (let bits = escapeBits | i8x16.bitmask(i8x16.ne(found, i8x16.splat(0))); bits; bits &= bits - 1) {
-        const lane = ctz(bits)
-        const isEscape = (escapeBits >> lane) & 1
-        const at = isEscape ? p + lane : p + lane - 3
-        if (at >= end) break
-        if (!isEscape && (!passesFilter(at) || <isize>at < <isize>floor || !isNeedle(at, load<u8>(lane), floor))) continue
-        const start = lineStart(at, floor)
-        const stop = lineEnd(at, end)
-        feeds += popcnt(lineFeeds & ((1 << lane) - 1))
+    const more = v128.load(p + 16)
+    const lineFeeds: u32 = i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(10))) | (i8x16.bitmask(i8x16.eq(more, i8x16.splat(10))) << 16)
+    const escapes: u32 = i8x16.bitmask(i8x16.eq(bytes, i8x16.splat(27))) | (i8x16.bitmask(i8x16.eq(more, i8x16.splat(27))) << 16)
+    if (early | late | escapes) {
+      let at: usize = 0
+      if (early | (escapes & 0xffff)) at = suspectFrom(p, early, escapes & 0xffff, from)
+      if (!at && late | (escapes >> 16)) at = suspectFrom(p + 16, late, escapes >> 16, from)
+      if (at) {
+        const start = lineStart(at, from)
+        feeds += popcnt(lineFeeds & ((1 << <u32>(at - p)) - 1))
         if (records == maxRecords) return start
-        take(start, stop)
-        next = stop
-        break
-      }
-      if (next) {
-        p = next
-        floor = next
-        last0 = i8x16.splat(0)
+        p = lineEnd(at, end)
+        take(start, p)
         continue
       }
     }
     feeds += popcnt(lineFeeds)
-    p += 16
+    p += 32
   }
   return end
 }
@@ -358,7 +364,7 @@ export function sieve(from: usize, end: usize): usize {
 /** Makes a record of a line in which something was found, unless it was part of an escape sequence. */
 function take(start: usize, end: usize): void {
   if (end - start > maxClean) emit(start, end, 0, 0)
-  else if (!hasEscape(start, end)) emit(start, end, hashKind(start, end), hashLine(start, end, true))
+  else if (!hasByte(start, end, 27)) emit(start, end, hashKind(start, end), hashLine(start, end, true))
   else {
     stripLine(start, end)
     if (!cleanEnd) emit(start, end, 0, 0)
@@ -366,9 +372,9 @@ function take(start: usize, end: usize): void {
   }
 }
 
-function hasEscape(p: usize, end: usize): bool {
+function hasByte(p: usize, end: usize, byte: i8): bool {
   for (; p < end; p += 16) {
-    const bits = i8x16.bitmask(i8x16.eq(v128.load(p), i8x16.splat(27)))
+    const bits = i8x16.bitmask(i8x16.eq(v128.load(p), i8x16.splat(byte)))
     if (bits) return p + ctz(bits) < end
   }
   return false
@@ -383,7 +389,7 @@ export function shapes(from: usize, end: usize): usize {
     const stop = lineEnd(p, end)
     const head = min(stop, p + maxClean)
     cleanEnd = 0
-    if (hasEscape(p, head)) stripLine(p, head)
+    if (hasByte(p, head, 27)) stripLine(p, head)
     const hash = cleanEnd ? hashLine(clean, cleanEnd, false) : hashLine(p, stop, false)
     if (hash) emit(p, stop, 0, hash)
     if (stop < end) feeds++

@@ -186,6 +186,19 @@ describe('the shape of a line', () => {
     expect(shapeOf(a)).not.toBe(shapeOf(b))
   })
 
+  it('is that of another line with other numbers and hashes, wherever in it they stand', () => {
+    for (let at = 0; at < 70; at += 1) {
+      const before = `${'/path/of'.repeat(9).slice(0, at)} `
+      for (const [one, other] of [
+        ['7', '123'],
+        ['deadbee1', '0123456789abcdef0123456789abcdef01234567'],
+        ['abcdefabcdefab1', 'f00ba12'],
+      ])
+        expect(shapeOf(`${before}${one}, and so on`), `${one} behind ${at}`).toBe(shapeOf(`${before}${other}, and so on`))
+      expect(shapeOf(`${before}deadbeef, and so on`)).not.toBe(shapeOf(`${before}deadbee1, and so on`))
+    }
+  })
+
   it.each(['', '   ', '\t\r', '\u001b[0m'])('is not told of the blank line %j', (line) => {
     const bytes = Buffer.from(`${line}\nx\n${line}`)
     const told: Sifted[] = []

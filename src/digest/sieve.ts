@@ -1,5 +1,5 @@
 import type { ByteSource } from '../core/byte-source.ts'
-import { sieveGroups, sieveProgram } from './sieve-program.ts'
+import { sieveProgram, sieveWords } from './sieve-program.ts'
 
 /** A line as wasm/sieve.ts found it. */
 export interface Sifted {
@@ -31,14 +31,16 @@ interface Assembly {
 }
 
 // Where things are in the program's memory.
-const tablesAt = 1024
-const groupsAt = 1152
-const needlesAt = 2048
-const needleBytes = 48
-const filterAt = 12_288
-const recordsAt = 32_768
+const headsAt = 1024
+const firstsAt = 3072
+const lastsAt = 3584
+const needlesAt = 4096
+const needleBytes = 36
+const windowsAt = 12_288
+const windowBytes = 16
+const recordsAt = 40_960
 const recordBytes = 24
-const inputAt = 131_072
+const inputAt = 147_456
 /** Small enough to stay in the cache of a processor between being read and being looked through. */
 const inputBytes = 256 * 1024
 /** It reads a little past the end. */
@@ -46,6 +48,12 @@ const spareBytes = 64
 /** Behind the input, hashes of lines that were handed over; pages that are not used take no memory. */
 const seenAt = 524_288
 const seenBytes = 65_536 * 8
+/** Behind those, which groups have windows that begin, and end, with two bytes. */
+const beginningsAt = seenAt + seenBytes
+const pairs = 65_536
+const afterNoWordGroup = 13
+const firstsGroup = 14
+const lastsGroup = 15
 
 interface Loaded {
   readonly program: Program
@@ -58,7 +66,7 @@ let loaded: Loaded | undefined
 function load(): Loaded {
   if (loaded) return loaded
   const { Memory, Module, Instance } = (globalThis as unknown as { WebAssembly: Assembly }).WebAssembly
-  const memory = new Memory({ initial: Math.ceil((seenAt + seenBytes) / 65_536) })
+  const memory = new Memory({ initial: Math.ceil((beginningsAt + 4 * pairs) / 65_536) })
   const { exports } = new Instance(new Module(Buffer.from(sieveProgram, 'base64')), { env: { memory } })
   loaded = { program: exports as Program, memory: new Uint8Array(memory.buffer), view: new DataView(memory.buffer) }
   layOutWords(loaded)
@@ -66,34 +74,51 @@ function load(): Loaded {
 }
 
 function layOutWords({ memory, view }: Loaded): void {
-  let at = needlesAt
-  for (const [group, words] of sieveGroups.entries()) {
-    view.setUint32(groupsAt + 8 * group, at, true)
-    view.setUint32(groupsAt + 8 * group + 4, words.length, true)
-    for (const [word, from, startsWord] of words) {
-      const text = Buffer.from(word)
-      for (let place = 0; place < 4; place += 1) {
-        const byte = text[from + place]
-        layOutByte(memory, tablesAt + 32 * place, 1 << group, byte)
+  const begins = new Uint16Array(memory.buffer, beginningsAt, pairs).fill(1 << lastsGroup)
+  const ends = new Uint16Array(memory.buffer, beginningsAt + 2 * pairs, pairs).fill(1 << firstsGroup)
+  let at = windowsAt
+  for (const [index, [word, startsWord, froms, groups]] of sieveWords.entries()) {
+    const needle = needlesAt + needleBytes * index
+    const text = Buffer.from(word)
+    memory.set([text.length, startsWord ? 1 : 0], needle)
+    memory.set(text, needle + 4)
+    for (const [i, from] of froms.entries()) {
+      const group = groups[i] as number
+      const bytes = [0, 1, 2, 3].map((i) => text[from + i])
+      for (const [i, byte] of bytes.entries()) {
         if (byte === undefined) continue
-        memory[at + place] = byte | 0x20
-        memory[at + 4 + place] = 0xff
+        memory[at + i] = byte | 0x20
+        memory[at + 4 + i] = 0xff
       }
-      memory.set([from, text.length, startsWord ? 1 : 0], at + 8)
-      memory.set(text, at + 16)
-      memory[filterAt + (Math.imul(view.getUint32(at, true) & 0xffffff, 0x9e3779b1) >>> 20)] = 1
-      at += needleBytes
+      const [a, b, c, d] = [0, 1, 2, 3].map((i) => (from + i === -1 && startsWord ? noWord : formsOf(bytes[i]))) as [Forms, Forms, Forms, Forms]
+      if (group !== lastsGroup) mark(begins, a, b, 1 << group)
+      if (group !== firstsGroup) mark(ends, c, d, 1 << group)
+      const head = headOf(group, view.getUint32(at, true))
+      view.setUint16(at + 8, view.getUint16(head, true), true)
+      view.setUint16(at + 10, needle, true)
+      view.setInt8(at + 12, from)
+      view.setUint16(head, at, true)
+      at += windowBytes
     }
   }
 }
 
-/** Marks which halves a byte of a needle may have: a letter those of its capital, too, what is behind the end of a word any. */
-function layOutByte(memory: Uint8Array, table: number, mark: number, byte: number | undefined): void {
-  const isLetter = byte !== undefined && byte >= 97 && byte <= 122
-  for (let half = 0; half < 16; half += 1) {
-    if (byte === undefined || (byte & 15) === half) (memory[table + half] as number) |= mark
-    if (byte === undefined || byte >> 4 === half || (isLetter && (byte - 32) >> 4 === half)) (memory[table + 16 + half] as number) |= mark
-  }
+type Forms = readonly number[]
+const anyByte: Forms = Array.from({ length: 256 }, (_, byte) => byte)
+const noWord: Forms = anyByte.filter((byte) => !/\w/.test(String.fromCharCode(byte)))
+
+/** A letter stands for its capital, too; what is behind the end of a word, or before it, for anything. */
+const formsOf = (byte: number | undefined): Forms => (byte === undefined ? anyByte : byte >= 97 && byte <= 122 ? [byte, byte - 32] : [byte])
+
+function mark(groups: Uint16Array, first: Forms, second: Forms, group: number): void {
+  for (const a of first) for (const b of second) (groups[a | (b << 8)] as number) |= group
+}
+
+/** Where the list of windows begins that those with these bytes are in. */
+function headOf(group: number, bytes: number): number {
+  if (group === firstsGroup) return firstsAt + 2 * (bytes & 255)
+  if (group === lastsGroup || group === afterNoWordGroup) return lastsAt + 2 * (bytes >>> 24)
+  return headsAt + 2 * (Math.imul((bytes >>> 8) & 0xffff, 0x9e3779b1) >>> 22)
 }
 
 /** Hands over each line that holds a word of trouble; gives how many line feeds there are. One pass, many bytes at once. */
