@@ -1,16 +1,7 @@
 import type { HostName } from './host.ts'
 
 /** The moments in the life of an agent's session at which a host asks us something, in our words. */
-export const moments = [
-  'session-start',
-  'prompt',
-  'before-tool',
-  'after-tool',
-  'after-failed-tool',
-  'before-compaction',
-  'after-compaction',
-  'session-end',
-] as const
+export const moments = ['session-start', 'prompt', 'after-tool', 'after-failed-tool', 'before-compaction', 'after-compaction', 'session-end'] as const
 export type Moment = (typeof moments)[number]
 
 /**
@@ -21,7 +12,6 @@ export const eventNames: Readonly<Record<HostName, Readonly<Partial<Record<Momen
   'claude-code': {
     'session-start': 'SessionStart',
     prompt: 'UserPromptSubmit',
-    'before-tool': 'PreToolUse',
     'after-tool': 'PostToolUse',
     'after-failed-tool': 'PostToolUseFailure',
     'before-compaction': 'PreCompact',
@@ -30,14 +20,12 @@ export const eventNames: Readonly<Record<HostName, Readonly<Partial<Record<Momen
   codex: {
     'session-start': 'SessionStart',
     prompt: 'UserPromptSubmit',
-    'before-tool': 'PreToolUse',
     'after-tool': 'PostToolUse',
     'before-compaction': 'PreCompact',
   },
   'gemini-cli': {
     'session-start': 'SessionStart',
     prompt: 'BeforeAgent',
-    'before-tool': 'BeforeTool',
     'after-tool': 'AfterTool',
     'before-compaction': 'PreCompress',
     'session-end': 'SessionEnd',
@@ -45,7 +33,6 @@ export const eventNames: Readonly<Record<HostName, Readonly<Partial<Record<Momen
   opencode: {
     'session-start': 'session.created',
     prompt: 'chat.message',
-    'before-tool': 'tool.execute.before',
     'after-tool': 'tool.execute.after',
     'before-compaction': 'experimental.session.compacting',
     'after-compaction': 'session.compacted',
@@ -53,7 +40,6 @@ export const eventNames: Readonly<Record<HostName, Readonly<Partial<Record<Momen
   cursor: {
     'session-start': 'sessionStart',
     prompt: 'beforeSubmitPrompt',
-    'before-tool': 'preToolUse',
     'after-tool': 'postToolUse',
     'after-failed-tool': 'postToolUseFailure',
     'before-compaction': 'preCompact',
@@ -62,14 +48,12 @@ export const eventNames: Readonly<Record<HostName, Readonly<Partial<Record<Momen
   vscode: {
     'session-start': 'SessionStart',
     prompt: 'UserPromptSubmit',
-    'before-tool': 'PreToolUse',
     'after-tool': 'PostToolUse',
     'before-compaction': 'PreCompact',
   },
   pi: {
     'session-start': 'session_start',
     prompt: 'before_agent_start',
-    'before-tool': 'tool_call',
     'after-tool': 'tool_result',
     'before-compaction': 'session_before_compact',
     'after-compaction': 'session_compact',

@@ -1,0 +1,58 @@
+import { fieldsOf, isTrue, numberIn } from './values.ts'
+
+/** What the output of a tool says of how it went. Only its beginning and its end are looked at: both are short. */
+
+const lookedAt = 4_000
+const statedCode =
+  /(?:^|\n) {0,8}(?:Process )?(?:Command )?(?:<?exit[ _-]?code>?:?|exited with(?: exit)? code:?|exited with(?: status)?|failed with exit code) {0,4}(-?\d{1,10})/i
+
+/**
+ * Whether a call failed, and the line that says why. The word of the host counts first, then an exit code that its answer has as
+ * a field, then one that a shell states in its text.
+ */
+export function failureOf(output: unknown, text: string, told: boolean | undefined, isShell: boolean): { failed: boolean; message: string | null } {
+  const fields = fieldsOf(output)
+  const metadata = fieldsOf(fields.metadata)
+  const code =
+    numberIn(fields, 'exit_code', 'exitCode', 'exit', 'returncode') ?? numberIn(metadata, 'exit_code', 'exitCode', 'exit') ?? (isShell ? statedIn(text) : null)
+  const flagged = isTrue(fields, 'is_error', 'isError') || fields.success === false || fields.resultType === 'failure' || hasError(fields.error)
+  const failed = told === true || flagged || (code !== null && code !== 0)
+  if (!failed) return { failed, message: null }
+  const why = reasonIn(text)
+  return { failed, message: code === null || code === 0 ? why : `exit ${code}${why === null ? '' : `: ${why}`}` }
+}
+
+const hasError = (error: unknown): boolean => (typeof error === 'string' && error !== '') || (typeof error === 'object' && error !== null)
+
+function statedIn(text: string): number | null {
+  const stated = statedCode.exec(text.slice(0, lookedAt)) ?? statedCode.exec(text.slice(-lookedAt))
+  return stated ? Number(stated[1]) : null
+}
+
+const saysWhy = /\b(?:error|errors|failed|failure|fatal|exception|panic|cannot|not found|denied|no such|undefined|refused|unexpected)\b/i
+/** A line of a host about the call and not of what ran. */
+const aboutTheCall =
+  /^\W{0,4}(?:exit[ _-]?code|exited with|process exited|command exited|chunk id|wall time|output:|original token count|stdout|stderr|directory:|command:)/i
+
+function reasonIn(text: string): string | null {
+  const ends = text.length > 2 * lookedAt ? `${text.slice(0, lookedAt)}\n${text.slice(-lookedAt)}` : text
+  const lines = ends
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter((line) => /[\p{L}\p{N}]/u.test(line) && !aboutTheCall.test(line))
+  return lines.find((line) => saysWhy.test(line.slice(0, 400))) ?? lines.at(-1) ?? null
+}
+
+const counts = /\b\d{1,7} (?:tests? )?(?:passed|failed|failing|passing|failures?|errors?|skipped|pending|ok)\b/i
+const counter = /\b(?:tests?|specs?|suites?|examples?|assertions?|passed|passing|failed|failing)\b/i
+const goResult = /^(?:ok|FAIL)\s{1,8}\S{1,200}\s{1,8}(?:[\d.]{1,12}s|\(cached\)|\[)/
+
+/** The last line that counts tests; null where there is none. */
+export function testCounts(text: string): string | null {
+  const lines = text.slice(-lookedAt).split(/[\r\n]+/)
+  for (let i = lines.length - 1; i >= 0; i -= 1) {
+    const line = (lines[i] as string).trim()
+    if (line.length <= 400 && ((counts.test(line) && counter.test(line)) || goResult.test(line))) return line.replace(/^[=\-\s]{1,80}|[=\-\s]{1,80}$/g, '')
+  }
+  return null
+}
