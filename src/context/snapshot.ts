@@ -7,8 +7,11 @@
 import { formatDuration } from '../core/limits.ts'
 import { isFailing, type RunRecord } from '../core/run.ts'
 import type { Note } from '../core/store.ts'
-import { byteLength, clampLine, headBytes, oneLine, plural, stripControls } from '../core/text.ts'
+import { byteLength, clampLine, headBytes, plural, stripControls } from '../core/text.ts'
 import { rankNotes } from './notes.ts'
+import type { BackgroundShell, SessionFacts } from './session-facts.ts'
+import { clean, item, type Section } from './snapshot-parts.ts'
+import { sessionSections } from './snapshot-session.ts'
 
 export interface SnapshotSources {
   readonly now: Date
@@ -20,37 +23,69 @@ export interface SnapshotSources {
   /** Newest first. Running ones are passed over. */
   readonly runs: readonly RunRecord[]
   readonly running: readonly RunRecord[]
+  /** The session of an agent that the snapshot is of. */
+  readonly session?: SnapshotSession | null
 }
 
-interface Section {
-  readonly heading: string
-  readonly lines: readonly string[]
-  /** Its share of the room, where all sections together want more than there is. */
-  readonly share: number
-  /** Tells what of the section is not shown, from its first line that is not. */
-  leftOut(lines: readonly string[]): string
+export interface SnapshotSession {
+  readonly id: string
+  /** The agent, as people call it. */
+  readonly host: string
+  /** How old what is told of it is; null where it is told now. */
+  readonly ageMs: number | null
+  readonly facts: SessionFacts
 }
-
-/** Long enough for a sentence, short enough that one item never pushes out the others. */
-const maxItemBytes = 320
 
 /** At most `limit` bytes of UTF-8, the final line feed included; empty for a limit of 0. Every limit and every input is good. */
 export function buildSnapshot(sources: SnapshotSources, limit: number): string {
   const room = Number.isNaN(limit) ? -1 : Math.floor(Math.min(limit, Number.MAX_SAFE_INTEGER)) - 1
   if (room < 0) return ''
   const header = headerOf(sources)
-  const sections = [contextSection(sources.context), notesSection(sources.notes), runsSection(sources.runs), runningSection(sources.running)].filter(
-    ({ lines }) => lines.length > 0,
-  )
+  let sections = sectionsOf(sources, requestBytes[0])
   if (sections.length === 0) header.push('', '- nothing is recorded yet')
   const first = wholeLines(header, room)
-  return `${first}${fillSections(sections, room - byteLength(first))}\n`
+  const left = room - byteLength(first)
+  if (sources.session) {
+    for (const bytes of requestBytes.slice(1)) {
+      if (sum(wantedBy(sections)) <= left) break
+      sections = sectionsOf(sources, bytes)
+    }
+  }
+  return `${first}${fillSections(sections, left)}\n`
 }
 
-function headerOf({ now, root, branch }: SnapshotSources): string[] {
+/** How much of what a person asked for is told word for word: as much as leaves room for all the rest, and never less than the last. */
+const requestBytes = [700, 400, 220] as const
+
+function sectionsOf({ context, notes, runs, running, session, root }: SnapshotSources, requestBytes: number): Section[] {
+  const sections = [
+    ...(session ? sessionSections(session.facts, root, requestBytes) : []),
+    contextSection(context),
+    notesSection(notes),
+    runsSection(runs, session ? 15 : 30),
+    runningSection(running, session?.facts.background ?? []),
+  ]
+  return sections.filter(({ lines }) => lines.length > 0)
+}
+
+function headerOf({ now, root, branch, session }: SnapshotSources): string[] {
   const time = Number.isNaN(now.getTime()) ? 'time unknown' : now.toISOString()
   const place = clampLine(clean(root), 160) + (branch === null ? '' : `, branch ${clampLine(clean(branch), 80)}`)
-  return [`# Context snapshot, ${time}`, `- project ${place}`]
+  return [`# Context snapshot, ${time}`, `- project ${place}`, ...(session ? [sessionLine(session)] : [])]
+}
+
+function sessionLine({ id, host, ageMs }: SnapshotSession): string {
+  return `- session ${clampLine(clean(id), 80)} of ${clampLine(clean(host), 40)}${ageMs === null ? '' : `, as it was ${formatAge(ageMs)} ago`}`
+}
+
+/** 42 s, 5 min, 3 h, 2 d. */
+export function formatAge(ageMs: number): string {
+  const seconds = Math.max(0, Math.round(ageMs / 1_000))
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 120) return `${minutes} min`
+  const hours = Math.round(minutes / 60)
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`
 }
 
 /** As many whole lines as fit; a beginning of the first one where not even that does. */
@@ -65,7 +100,7 @@ function wholeLines(lines: readonly string[], room: number): string {
 
 /** Gives each section its share, and what one does not use to those that want more, the earlier ones first. */
 function fillSections(sections: readonly Section[], room: number): string {
-  const wanted = sections.map((section) => byteLength(render(section, Number.POSITIVE_INFINITY)))
+  const wanted = wantedBy(sections)
   const granted = shareOut(
     wanted,
     sections.map(({ share }) => share),
@@ -81,6 +116,10 @@ function fillSections(sections: readonly Section[], room: number): string {
   }
   return texts.join('')
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0)
+
+const wantedBy = (sections: readonly Section[]): number[] => sections.map((section) => byteLength(render(section, Number.POSITIVE_INFINITY)))
 
 /** Divides `room` by shares; nobody gets more than wanted, and what is not wanted is divided again. */
 function shareOut(wanted: readonly number[], shares: readonly number[], room: number): number[] {
@@ -173,22 +212,23 @@ function notesSection(notes: readonly Note[]): Section {
 /** The line of a note. */
 export const noteItem = ({ category, text }: Note): string => item(`[${clean(category)}] ${clean(text)}`)
 
-function runsSection(runs: readonly RunRecord[]): Section {
+function runsSection(runs: readonly RunRecord[], share: number): Section {
   const ended = runs.filter(({ state }) => state !== 'running')
   const failing = ended.filter(isFailing)
   const leftOut = (lines: readonly string[]): string => `- ${plural(lines.length, 'more run')} left out`
   return {
     heading: 'Recent runs',
     lines: [...failing, ...ended.filter((run) => !isFailing(run))].map((run) => runItem(endOf(run), run)),
-    share: 30,
+    share,
     leftOut,
   }
 }
 
-function runningSection(running: readonly RunRecord[]): Section {
+function runningSection(running: readonly RunRecord[], background: readonly BackgroundShell[]): Section {
+  const shells = background.map(({ id, command }) => item(`in the background of the agent: ${clampLine(clean(command), 140)} (${clampLine(clean(id), 60)})`))
   return {
     heading: 'Running',
-    lines: running.map((run) => runItem(`since ${clean(run.startedAt)}`, run)),
+    lines: [...running.map((run) => runItem(`since ${clean(run.startedAt)}`, run)), ...shells],
     share: 10,
     leftOut: (rest) => `- ${rest.length} more running`,
   }
@@ -218,12 +258,4 @@ function endOf({ state, outcome, error }: RunRecord): string {
     case 'lost':
       return 'contact lost'
   }
-}
-
-const item = (text: string): string => `- ${clampLine(text, maxItemBytes)}`
-
-/** Text of others on one line, well-formed, and with nothing that turns the order of what a person sees. */
-function clean(text: string, folded = true): string {
-  const line = (folded ? oneLine(text) : text.trimEnd()).replace(/\p{Surrogate}/gu, '\ufffd')
-  return line.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
 }
