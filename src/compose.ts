@@ -7,6 +7,8 @@ import type { App } from './app/api.ts'
 import { createApp } from './app/app.ts'
 import type { AppBasis, AppEquipment, Place, WorkspaceBasis } from './app/context.ts'
 import { describeHome, type Home, type HomePlace } from './app/home.ts'
+import type { TimeLeft } from './app/hooks.ts'
+import type { HookTrouble } from './app/hooks-log.ts'
 import { openRecords, type Records } from './app/records.ts'
 import type { Processes } from './app/run-index.ts'
 import type { AppSettings } from './app/settings.ts'
@@ -20,6 +22,7 @@ import type { Store } from './core/store.ts'
 import { version } from './core/version.ts'
 import type { LockFile } from './core/workspace.ts'
 import { findRepository, headOf, type Repository } from './git/repository.ts'
+import type { HookEvent } from './hosts/hooks/event.ts'
 import { openSqliteStore } from './stores/sqlite/open.ts'
 
 /** How Holdfast is put together: the only place that knows every room, and the only one that reads the environment. */
@@ -36,6 +39,17 @@ export interface OpenOptions {
 }
 
 export async function openApp(options: OpenOptions): Promise<App> {
+  const { basis, equipment } = await openBasis(options)
+  return createApp(basis, equipment)
+}
+
+interface OpenedBasis {
+  readonly basis: AppBasis
+  /** Loads what not every use case needs. */
+  equipment(): Promise<AppEquipment>
+}
+
+async function openBasis(options: OpenOptions): Promise<OpenedBasis> {
   if (process.platform === 'win32') throw failure('unsupported_platform', { platform: process.platform })
   // Our command line holds the text of the command: one that looks for its own text (pkill -f) must not find us.
   if (options.surface === 'cli') process.title = 'holdfast'
@@ -85,7 +99,7 @@ export async function openApp(options: OpenOptions): Promise<App> {
     secretsOf: (values) => secretsOf(values, config.settings.mask.names),
     now: () => new Date(),
   }
-  return createApp(basis, () => equip(options.surface, env, config, settings))
+  return { basis, equipment: () => equip(options.surface, env, config, settings) }
 }
 
 // What follows is loaded when it is needed: what only lists runs neither starts programs nor masks.
@@ -235,6 +249,7 @@ function toSettings({ settings, sources, disabledBy }: LoadedConfig, surface: Op
     digestBudget: settings.digest.budget,
     maxNotes: settings.notes.maxPerScope,
     disabledBy,
+    leadToExec: settings.hooks.leadToExec,
   }
 }
 
@@ -262,6 +277,27 @@ function programPath(): string {
 }
 
 /** Holds one run for another process of ours; see app/holder. */
+/** Answers a hook of a host in the project that the event is about; see app/hooks. Resolves to what the agent is to see, if anything. */
+export async function answerHook(options: OpenOptions, event: HookEvent, timeLeft: TimeLeft): Promise<string | undefined> {
+  const [{ answerHook: answer }, { basis, equipment }] = await Promise.all([import('./app/hooks.ts'), openBasis(options)])
+  try {
+    return await answer(basis, equipment, event, timeLeft)
+  } catch (error) {
+    await logTrouble(basis, { host: event.host, moment: event.moment, trouble: error })
+    throw error
+  }
+}
+
+/** Writes down why a hook could not be answered. */
+export async function noteHookTrouble(options: OpenOptions, trouble: Omit<HookTrouble, 'at'>): Promise<undefined> {
+  await logTrouble((await openBasis(options)).basis, trouble)
+}
+
+async function logTrouble({ home, now }: AppBasis, trouble: Omit<HookTrouble, 'at'>): Promise<void> {
+  const { logHookTrouble } = await import('./app/hooks-log.ts')
+  logHookTrouble(home.path, { at: now(), ...trouble })
+}
+
 export async function hold(options: OpenOptions, read: () => Promise<string>, answer: (line: string) => void): Promise<void> {
   const [{ holdRun }, app] = await Promise.all([import('./app/holder.ts'), openApp(options)])
   const stopped = new Promise<void>((resolve) => {

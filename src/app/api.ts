@@ -49,8 +49,8 @@ export interface App extends FileUseCases, NoteUseCases {
     },
   ): Promise<{ digest: string }>
   snapshot(input: { context?: string | undefined; limit?: number | undefined }): Promise<SnapshotResult>
-  /** The stored context snapshot, or one made now where none was stored. */
-  resume(): Promise<SnapshotResult>
+  /** Where the last session of an agent, or the one that is named, stood; else the stored context snapshot, or one made now. */
+  resume(input?: { session?: string | undefined }): Promise<SnapshotResult>
   pin(input: { run: string; pinned: boolean }): Promise<RunResult>
   /** What runs printed and what was shown of them. */
   stats(input: { sinceMs?: number | undefined; limit?: number | undefined }): Promise<StatsResult>
@@ -415,6 +415,8 @@ export interface SnapshotResult {
 }
 
 export interface GcResult {
+  /** The session of an agent that it tells of, where it is one. */
+  readonly session?: { readonly host: string; readonly id: string; readonly at: string; readonly ageMs: number }
   readonly dryRun: boolean
   readonly removed: readonly { readonly id: string; readonly bytes: number; readonly why: 'age' | 'count' | 'bytes' }[]
   readonly freedBytes: number

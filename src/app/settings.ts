@@ -11,6 +11,8 @@ export interface AppSettings {
   readonly digestBudget: number
   /** Of one scope, those in use. */
   readonly maxNotes: number
+  /** Whether agents are told of exec where a shell of theirs printed much. */
+  readonly leadToExec: boolean
   /** Where `"enabled": false` stands, or null. */
   readonly disabledBy: string | null
 }

@@ -206,9 +206,9 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       await history()
       return takeSnapshot(context, input)
     },
-    async resume() {
+    async resume(input) {
       await history()
-      return resumeFrom(context)
+      return resumeFrom(context, input)
     },
     async pin({ run, pinned }) {
       const { record, warnings } = await context.records.setPinned(await current(run), pinned)

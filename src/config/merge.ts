@@ -57,7 +57,7 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 
     (c) => c.mask?.patterns,
     (pattern) => pattern.source,
   )
-  const { retention, digest, supervisor, notes } = defaultSettings
+  const { retention, digest, supervisor, notes, hooks } = defaultSettings
   const settings: ConfigSettings = {
     limits,
     runtimes,
@@ -74,6 +74,7 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 
     },
     digest: { budget: single('digest.budget', digest.budget, (c) => c.digest?.budget, writtenSize) },
     notes: { maxPerScope: single('notes.maxPerScope', notes.maxPerScope, (c) => c.notes?.maxPerScope) },
+    hooks: { leadToExec: single('hooks.leadToExec', hooks.leadToExec, (c) => c.hooks?.leadToExec) },
     workspaces: mergeWorkspaces(single, joined),
   }
   return { settings, sources, disabledBy: disabling?.path ?? null }

@@ -148,7 +148,7 @@ function counted(accepted: string, least: number, most: number, facts: Facts) {
   return optional(pipe(number(accepted), integer(accepted), minValue(least, accepted), maxValue(most, accepted), about(facts)))
 }
 
-const { limits, retention, digest, supervisor, workspaces, notes } = defaultSettings
+const { limits, retention, digest, supervisor, workspaces, notes, hooks } = defaultSettings
 
 export const configSchema = strictObject({
   $schema: optional(
@@ -375,6 +375,14 @@ export const configSchema = strictObject({
         "How many notes of the project, of each workspace and of the person are in use; of more, the least useful are retired; only in a person's file.",
       default: notes.maxPerScope,
     }),
+  }),
+  hooks: group('What the hooks in the hosts of agents do.', {
+    leadToExec: optional(
+      pipe(
+        boolean('true or false'),
+        about({ description: 'Whether an agent is told of exec where a shell of its own printed much.', default: hooks.leadToExec }),
+      ),
+    ),
   }),
 })
 

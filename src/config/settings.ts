@@ -15,6 +15,7 @@ export interface ConfigSettings {
   readonly supervisor: { readonly use: (typeof supervisorUses)[number]; readonly idleMs: number }
   readonly digest: { readonly budget: number }
   readonly notes: { readonly maxPerScope: number }
+  readonly hooks: { readonly leadToExec: boolean }
   readonly workspaces: WorkspaceConfig
 }
 
@@ -45,6 +46,7 @@ export const defaultSettings: ConfigSettings = {
   supervisor: { use: 'auto', idleMs: 10 * 60_000 },
   digest: { budget: defaultDigestBudget },
   notes: { maxPerScope: 200 },
+  hooks: { leadToExec: false },
   workspaces: {
     root: null,
     options: { copyOnWrite: false, setup: null, lfs: 'auto', submodules: 'init-offline', sparse: 'inherit', carry: [], ports: 0, passEnv: [] },

@@ -28,6 +28,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   'workspace delete-branch': async () => (await import('./workspace-commands.ts')).workspaceDeleteBranchCommand,
   snapshot: async () => (await import('./context-commands.ts')).snapshotCommand,
   resume: async () => (await import('./context-commands.ts')).resumeCommand,
+  hook: async () => (await import('./hook-command.ts')).hookCommand,
   'note add': async () => (await import('./note-commands.ts')).noteAddCommand,
   'note list': async () => (await import('./note-commands.ts')).noteListCommand,
   'note search': async () => (await import('./note-commands.ts')).noteSearchCommand,

@@ -15,6 +15,7 @@ async function main(argv: readonly string[]): Promise<number> {
   if (process.platform !== 'win32') {
     const [, ...options] = argv
     if (first === 'mcp' && options.every((option) => option === '--ephemeral')) return serveAgent(options.length > 0)
+    if (first === 'hook' && options.every((option) => option !== '--help' && option !== '-h')) return answerHook(options)
     if (first === '__hold' && options.length === 0) return holdOneRun()
   }
   return (await import('./run.ts')).runCli(argv, processIo())
@@ -41,6 +42,21 @@ async function holdOneRun(): Promise<number> {
     answer(`${JSON.stringify({ error: toHoldfastError(error) })}\n`)
     return 125
   }
+}
+
+/** Whatever happens, the host of the hook goes on. */
+async function answerHook(args: readonly string[]): Promise<number> {
+  const leave = (): void => process.exit(0)
+  for (const name of ['uncaughtException', 'unhandledRejection', 'SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, leave)
+  const { answerHostHook } = await import('./hook-command.ts')
+  await answerHostHook(args, {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    cwd: workingDirectory(),
+    env: process.env,
+    sinceStartMs: () => performance.now(),
+  })
+  return 0
 }
 
 async function serveAgent(ephemeral: boolean): Promise<number> {
