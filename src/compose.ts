@@ -248,8 +248,8 @@ function toSettings({ settings, sources, disabledBy }: LoadedConfig, surface: Op
     retention: settings.retention,
     digestBudget: settings.digest.budget,
     maxNotes: settings.notes.maxPerScope,
-    disabledBy,
     leadToExec: settings.hooks.leadToExec,
+    disabledBy,
   }
 }
 
@@ -276,7 +276,6 @@ function programPath(): string {
   return places.find((path) => existsSync(path)) ?? (places[0] as string)
 }
 
-/** Holds one run for another process of ours; see app/holder. */
 /** Answers a hook of a host in the project that the event is about; see app/hooks. Resolves to what the agent is to see, if anything. */
 export async function answerHook(options: OpenOptions, event: HookEvent, timeLeft: TimeLeft): Promise<string | undefined> {
   const [{ answerHook: answer }, { basis, equipment }] = await Promise.all([import('./app/hooks.ts'), openBasis(options)])
@@ -298,6 +297,7 @@ async function logTrouble({ home, now }: AppBasis, trouble: Omit<HookTrouble, 'a
   logHookTrouble(home.path, { at: now(), ...trouble })
 }
 
+/** Holds one run for another process of ours; see app/holder. */
 export async function hold(options: OpenOptions, read: () => Promise<string>, answer: (line: string) => void): Promise<void> {
   const [{ holdRun }, app] = await Promise.all([import('./app/holder.ts'), openApp(options)])
   const stopped = new Promise<void>((resolve) => {

@@ -412,11 +412,11 @@ export interface SnapshotResult {
   /** Where it is stored; null where nothing was. */
   readonly path: string | null
   readonly warnings: readonly string[]
+  /** The session of an agent that it tells of, where it is one. */
+  readonly session?: { readonly host: string; readonly id: string; readonly at: string; readonly ageMs: number }
 }
 
 export interface GcResult {
-  /** The session of an agent that it tells of, where it is one. */
-  readonly session?: { readonly host: string; readonly id: string; readonly at: string; readonly ageMs: number }
   readonly dryRun: boolean
   readonly removed: readonly { readonly id: string; readonly bytes: number; readonly why: 'age' | 'count' | 'bytes' }[]
   readonly freedBytes: number
