@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { openWorld, type World } from '../support/world.ts'
 
@@ -13,6 +13,10 @@ export interface DocsWorld extends World {
   readonly env: Readonly<Record<string, string>>
 }
 
+const inspector = fileURLToPath(new URL('../mcp-tools/node_modules/.bin/mcp-inspector', import.meta.url))
+/** Whether the pages find the MCP Inspector, which scripts/test installs. */
+export const hasInspector = existsSync(inspector)
+const day = fileURLToPath(new URL('day/', import.meta.url))
 const shop = fileURLToPath(new URL('shop/', import.meta.url))
 
 export function openDocsWorld(): DocsWorld {
@@ -23,8 +27,14 @@ export function openDocsWorld(): DocsWorld {
   cpSync(shop, project, { recursive: true })
   mkdirSync(bin)
   writeFileSync(world.path('home', '.npmrc'), 'update-notifier=false\n')
-  writeFileSync(`${bin}/holdfast`, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`)
-  chmodSync(`${bin}/holdfast`, 0o755)
+  cpSync(day, world.path('home', 'agent'), { recursive: true })
+  for (const [name, script] of [
+    ['holdfast', program],
+    ['mcp-inspector', inspector],
+  ] as const) {
+    writeFileSync(`${bin}/${name}`, `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`)
+    chmodSync(`${bin}/${name}`, 0o755)
+  }
   const env = {
     ...world.env,
     HOME: home,
