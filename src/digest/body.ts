@@ -14,6 +14,7 @@ import type { Recognised } from './recognisers/recogniser.ts'
 import { withSecretFields } from './secret-fields.ts'
 import { severities } from './severity.ts'
 import { survey } from './survey.ts'
+import { isOfWork } from './work.ts'
 
 export interface BodyOptions extends DigestOptions {
   /** Bytes of the budget that stay free where the output is not shown whole. */
@@ -44,7 +45,8 @@ export function digestBody(all: readonly LogStream[], { budget, failed, spare, b
     failures: recognised.flatMap(({ failures }) => failures),
     isOld: comparison?.passing ? (line) => comparison.passing?.isNew(line) === false : undefined,
   })
-  const outlines = recognised.length > 0 ? new Map<LogStream, Outline>() : outlinesOf(talking, (budget - spare) * (failed && incidents.length > 0 ? 0.75 : 1))
+  const outlines =
+    recognised.length > 0 ? new Map<LogStream, Outline>() : outlinesOf(talking, (budget - spare) * (failed && incidents.length > 0 ? 0.75 : 1), !failed)
   if (failed) for (const { stream, weight } of incidents) if (weight >= graveWeight || loose.has(outlines.get(stream)?.kind ?? '')) outlines.delete(stream)
   const page = pageOf({ bytes: outlines.size > 0 ? budget - spare : bytes, streams, surveys, describe: describeStream })
   for (const [stream, { lines }] of outlines) for (const line of lines) page.say(line, stream)
@@ -58,7 +60,7 @@ export function digestBody(all: readonly LogStream[], { budget, failed, spare, b
   if (failed) chooseFailed(page, choice, bytes)
   else choosePassed(page, choice)
   const text = page.render().join('\n')
-  return { text: atMark(text, budget - spare), more: moreOf(choice, talking) }
+  return { text: atMark(text, budget - spare), more: gapOf(outlines) ?? moreOf(choice, talking) }
 }
 
 /** What a recogniser gets wrong takes nothing from what is found without it. */
@@ -118,14 +120,24 @@ const loose: ReadonlySet<string> = new Set(['matches', 'list of paths', 'table',
 const graveWeight = severities.failure * 10 - 3
 
 /** The shapes of the streams that are data; of two streams each leaves room for the other. */
-function outlinesOf(talking: readonly LogStream[], bytes: number): Map<LogStream, Outline> {
+function outlinesOf(talking: readonly LogStream[], bytes: number, passed: boolean): Map<LogStream, Outline> {
   const outlines = new Map<LogStream, Outline>()
   for (const stream of talking) {
-    const outline = outlineOf(stream, Math.floor(bytes * (talking.length > 1 ? 0.6 : 1)) - byteLength(describeStream(stream)) - 2)
+    const outline = outlineOf(stream, Math.floor(bytes * (talking.length > 1 ? 0.6 : 1)) - byteLength(describeStream(stream)) - 2, {
+      fill: passed && stream.name === 'stdout' && !isOfWork(stream),
+    })
     if (outline) outlines.set(stream, outline)
   }
   return outlines
 }
+
+/** Where data is shown from both ends, what is between them. */
+function gapOf(outlines: ReadonlyMap<LogStream, Outline>): DigestBody['more'] {
+  for (const [stream, { gap }] of outlines) if (gap) return { stream: stream.name, from: gap.from, to: Math.min(gap.to, gap.from + maxGapLines - 1) }
+  return null
+}
+
+const maxGapLines = 100
 
 /** Around the likeliest cause, else the part before the last lines. */
 function moreOf({ incidents: [cause] }: Choice, talking: readonly LogStream[]): DigestBody['more'] {
