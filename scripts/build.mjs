@@ -97,6 +97,8 @@ async function bundle({ name, entry, extension, minify, finish }) {
     minify,
     legalComments: 'none',
     external: ['@libsql/*', 'vitest'],
+    // What it names as its main file asks for its parts in a way that a bundler does not see.
+    alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') },
     plugins: [quickLibsql(), leanMcpSdk()],
     metafile: true,
     write: false,

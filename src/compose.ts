@@ -78,6 +78,7 @@ async function openBasis(options: OpenOptions): Promise<OpenedBasis> {
     settings,
     records: recordsOf(home),
     version,
+    program: programPath(),
     // The command line is gone after every command; what it starts and leaves behind is meant to stay.
     endLeftoversOnClose: options.surface !== 'cli',
     ephemeral: options.ephemeral === true,

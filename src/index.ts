@@ -198,6 +198,8 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
       return app.stats({ ...parseInput(ops.stats, rest), ...(sinceMs === undefined ? {} : { sinceMs: sinceMs as number }) })
     },
     gc: checked(ops.gc),
+    install: checked(ops.install),
+    uninstall: checked(ops.uninstall),
     doctor: checked(ops.doctor),
     config: () => app.config(),
     readFile: checked(ops.filesRead),

@@ -18,16 +18,18 @@ import type { DeletedBranch } from '../workspaces/delete-branch.ts'
 import type { CollectedWorkspaces } from '../workspaces/gc.ts'
 import type { DroppedRescues, ExportedRescue, RestoredRescue } from '../workspaces/rescues.ts'
 import type { FileUseCases } from './files.ts'
+import type { InstallationUseCases } from './installation.ts'
 import type { NoteUseCases } from './notes.ts'
 import type { Answered } from './shown.ts'
 
 export type { DeletedBranch } from '../workspaces/delete-branch.ts'
 export type { CollectedWorkspaces } from '../workspaces/gc.ts'
 export type { DroppedRescues, ExportedRescue, RestoredRescue } from '../workspaces/rescues.ts'
+export type { HostOnMachine, InstalledFile, InstallInput, InstallResult } from './installation.ts'
 export type { AddNoteInput, ExportedNotes, FoundNotes, NotePlaceInput, NoteSelection, UpdateNoteInput } from './notes.ts'
 
 /** What Holdfast does, as every surface sees it: the library, the command line and MCP hand in and give out these values. */
-export interface App extends FileUseCases, NoteUseCases {
+export interface App extends FileUseCases, NoteUseCases, Pick<InstallationUseCases, 'install' | 'uninstall'> {
   exec(input: ExecInput, call?: ExecCall): Promise<RunResult>
   /** Waits until the run ends, at most `waitMs` (undefined: as long as it takes). */
   wait(input: DigestSize & { run: string; waitMs?: number | undefined }, call?: Call): Promise<RunResult>
@@ -57,7 +59,8 @@ export interface App extends FileUseCases, NoteUseCases {
   /** Counts an answer that a surface gave. */
   countShown(answered: Answered): Promise<void>
   gc(input: { dryRun?: boolean | undefined }): Promise<GcResult>
-  doctor(input?: { fix?: string | undefined }): Promise<DoctorResult>
+  /** `host`: instead of everything else, whether Holdfast works in this coding agent. */
+  doctor(input?: { fix?: string | undefined; host?: string | undefined }): Promise<DoctorResult>
   config(): Promise<ConfigResult>
 
   /** Makes a workspace, or gives back the one that is there. */

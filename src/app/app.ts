@@ -5,6 +5,7 @@ import type { App } from './api.ts'
 import { checkLimit } from './check-limit.ts'
 import type { AppBasis, AppEquipment } from './context.ts'
 import type { FileUseCases } from './files.ts'
+import type { InstallationUseCases } from './installation.ts'
 import type { NoteUseCases } from './notes.ts'
 import { readRecord } from './run-folder.ts'
 import type { EnsureMounted } from './run-tree.ts'
@@ -56,6 +57,12 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
   function notes(): Promise<NoteUseCases> {
     noting ??= Promise.all([import('./notes.ts'), equipped()]).then(([{ createNoteUseCases }, more]) => createNoteUseCases({ ...basis, ...more }))
     return noting
+  }
+
+  let installing: Promise<InstallationUseCases> | undefined
+  function installations(): Promise<InstallationUseCases> {
+    installing ??= Promise.all([import('./installation.ts'), equipped()]).then(([{ createInstallations }, more]) => createInstallations({ ...basis, ...more }))
+    return installing
   }
 
   /** Runs that ended unseen, or whose holder died, are told as such before anybody looks at the history. */
@@ -115,7 +122,9 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     importNotes: async (...given) => (await notes()).importNotes(...given),
     pin: async (...given) => (await useCases()).pin(...given),
     gc: async (...given) => (await useCases()).gc(...given),
-    doctor: async (...given) => (await useCases()).doctor(...given),
+    install: async (...given) => (await installations()).install(...given),
+    uninstall: async (...given) => (await installations()).uninstall(...given),
+    doctor: async (input) => (input?.host === undefined ? (await useCases()).doctor(input) : (await installations()).examineHost(input.host)),
     config: async () => basis.explainConfig(),
     openWorkspace: async (...given) => (await workspaces()).openWorkspace(...given),
     releaseWorkspace: async (...given) => (await workspaces()).releaseWorkspace(...given),

@@ -44,6 +44,8 @@ export interface AppBasis {
   readonly settings: AppSettings
   readonly records: Records
   readonly version: string
+  /** The built program that runs now. */
+  readonly program: string
   /** Whether every run ends with this process. */
   readonly ephemeral: boolean
   /** Whether processes that runs of this process left behind end with it, where nothing else holds them. */

@@ -34,7 +34,8 @@ const indexAfterMs = 250
 const closeMs = 4_000
 
 /** What the app does besides listing what there is; see createApp, which loads it when it is needed. */
-export interface UseCases extends Omit<App, 'runs' | 'stats' | 'countShown' | 'config' | keyof NoteUseCases | keyof WorkspaceUseCases | keyof FileUseCases> {
+export interface UseCases
+  extends Omit<App, 'runs' | 'stats' | 'countShown' | 'config' | 'install' | 'uninstall' | keyof NoteUseCases | keyof WorkspaceUseCases | keyof FileUseCases> {
   workspaces(): Promise<WorkspaceUseCases>
   /** The record of a run that this process holds, as it is now. */
   held(id: string): Promise<RunRecord | undefined>

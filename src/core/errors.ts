@@ -104,6 +104,10 @@ const reasons = {
   ),
   output_missing: reason<{ run: string; stream: string }>('not_found', (f) => `the ${f.stream} of run ${f.run} is no longer on disk`),
   note_not_found: reason<{ note: string }>('not_found', (f) => `there is no note ${shown(f.note)}`),
+  note_exists: reason<{ note: string; retired: boolean }>(
+    'already_exists',
+    (f) => `note ${f.note} says the same already${f.retired ? ', and is retired: it can be restored' : ''}; nothing was changed`,
+  ),
   store_unusable: reason<{ path: string; why: string }>('unavailable', (f) => `the store ${f.path} cannot be used: ${f.why}`),
   store_newer: reason<{ path: string; version: number; known: number }>(
     'failed_precondition',
@@ -112,6 +116,21 @@ const reasons = {
   home_unusable: reason<{ path: string; why: string }>('unavailable', (f) => `the folder ${f.path} cannot be used: ${f.why}`),
   file_unreadable: reason<{ path: string; why: string }>('not_found', (f) => `the file ${f.path} cannot be read: ${f.why}`),
   cannot_listen: reason<{ address: string; why: string }>('unavailable', (f) => `cannot listen at ${f.address}: ${f.why}`),
+  host_config_broken: reason<{ path: string; line: number; column: number; problem: string }>(
+    'failed_precondition',
+    (f) => `${f.path} cannot be used as it is (line ${f.line}, column ${f.column}: ${f.problem}); nothing was changed`,
+  ),
+  host_config_unusual: reason<{ path: string }>(
+    'failed_precondition',
+    (f) => `${f.path} is written in a way that cannot be changed safely from here; nothing was changed`,
+  ),
+  host_config_foreign: reason<{ path: string; entry: string }>(
+    'already_exists',
+    (f) => `${f.entry} in ${f.path} is there already and is none of Holdfast's; nothing was changed`,
+  ),
+  host_config_changed: reason<{ path: string }>('unavailable', (f) => `${f.path} was changed by another program at the same time; nothing was changed`, {
+    retryable: true,
+  }),
   unsupported_platform: reason<{ platform: string }>(
     'unsupported',
     (f) => `Holdfast runs on Linux and macOS; on ${f.platform === 'win32' ? 'Windows' : f.platform}, use it inside WSL (Windows Subsystem for Linux)`,

@@ -5,6 +5,7 @@ import { exec } from './exec.ts'
 import { filesAppend, filesList, filesMkdir, filesRead, filesRemove, filesStat, filesWrite } from './files.ts'
 import { gc } from './gc.ts'
 import { input } from './input.ts'
+import { install } from './install.ts'
 import { noteAdd, noteExport, noteImport, noteList, noteRemove, noteSearch, noteUpdate } from './notes.ts'
 import type { Operation } from './operation.ts'
 import { output } from './output.ts'
@@ -16,6 +17,7 @@ import { show } from './show.ts'
 import { snapshot } from './snapshot.ts'
 import { stats } from './stats.ts'
 import { stop } from './stop.ts'
+import { uninstall } from './uninstall.ts'
 import { wait } from './wait.ts'
 import { workspaceDiff, workspaceList, workspaceShow, workspaceStatus } from './workspace-look.ts'
 import { workspaceOpen } from './workspace-open.ts'
@@ -64,6 +66,8 @@ export const operations: readonly Operation[] = [
   filesStat,
   filesMkdir,
   filesRemove,
+  install,
+  uninstall,
   stats,
   gc,
   doctor,
@@ -84,6 +88,7 @@ export {
   filesWrite,
   gc,
   input,
+  install,
   noteAdd,
   noteExport,
   noteImport,
@@ -100,6 +105,7 @@ export {
   snapshot,
   stats,
   stop,
+  uninstall,
   unpin,
   wait,
   workspaceDeleteBranch,

@@ -46,6 +46,8 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   'files mkdir': async () => (await import('./files-commands.ts')).filesMkdirCommand,
   'files remove': async () => (await import('./files-commands.ts')).filesRemoveCommand,
   classify: async () => (await import('./classify-command.ts')).classifyCommand,
+  install: async () => (await import('./install-commands.ts')).installCommand,
+  uninstall: async () => (await import('./install-commands.ts')).uninstallCommand,
   stats: async () => (await import('./house-commands.ts')).statsCommand,
   gc: async () => (await import('./house-commands.ts')).gcCommand,
   doctor: async () => (await import('./house-commands.ts')).doctorCommand,
