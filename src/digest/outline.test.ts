@@ -37,6 +37,15 @@ const cases: readonly (readonly [name: string, text: string, expected: readonly 
       'user: {login, id}',
     ],
   ],
+  [
+    'a list laid out over lines, with what each entry is called if there is room for all',
+    JSON.stringify(
+      Array.from({ length: 12 }, (_, i) => ({ number: i, title: `Change ${'abcdefghijkl'[i]}`, user: { name: 'ann' } })),
+      null,
+      2,
+    ),
+    Array.from({ length: 12 }, (_, i) => `${4 + i * 7} |     "title": "Change ${'abcdefghijkl'[i]}",`),
+  ],
   ['a list laid out over lines', JSON.stringify(pulls, null, 2), ['JSON: a list of 25 objects', '3 |     "number": 101,', '"number": 125,']],
   [
     'an object with a long list in it',

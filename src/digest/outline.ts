@@ -83,6 +83,8 @@ function filled(found: Found, source: Source, bytes: number): Found & { readonly
 }
 
 const maxFactBytes = 200
+/** The first rows say what the others are like. */
+const fewRows = 14
 const maxRowBytes = 160
 /** Room for what says how many lines are not there. */
 const gapBytes = 28
@@ -91,7 +93,7 @@ const gapBytes = 28
 const factLine = (fact = ''): string => shorten(`  ${oneLine(fact)}`, maxFactBytes)
 
 /** Facts take half of the room, or a quarter where lines fill it, rows the rest, and facts what rows leave. */
-function layOut({ kind, facts, rows, isFilled = false }: Found & { readonly isFilled?: boolean }, bytes: number): Outline | undefined {
+function layOut({ kind, facts, rows, all = [], isFilled = false }: Found & { readonly isFilled?: boolean }, bytes: number): Outline | undefined {
   const [headline, ...others] = facts
   const first = headline === undefined ? [] : [shorten(oneLine(`${kind}: ${headline}`), Math.min(maxFactBytes, bytes))]
   let room = bytes - byteLength(first.join('')) - (isFilled ? gapBytes : 0)
@@ -109,12 +111,19 @@ function layOut({ kind, facts, rows, isFilled = false }: Found & { readonly isFi
     shown.push(line)
   }
   const texts = new Map<number, string>()
-  for (const row of rows) {
-    if (texts.has(row.number)) continue
-    const text = `${row.number} | ${shownLine(row, maxRowBytes)}`
-    if (!take(text)) break
-    texts.set(row.number, text)
+  const rowText = (row: LineRef): string => `${row.number} | ${shownLine(row, maxRowBytes)}`
+  const takeRows = (wanted: readonly LineRef[]): void => {
+    for (const row of wanted) {
+      if (texts.has(row.number)) continue
+      const text = rowText(row)
+      if (!take(text)) break
+      texts.set(row.number, text)
+    }
   }
+  takeRows(rows.slice(0, fewRows))
+  const missing = all.filter(({ number }) => !texts.has(number))
+  if (missing.length <= bytes / bytesOfLine && missing.reduce((sum, row) => sum + byteLength(rowText(row)) + 1, 0) <= room) takeRows(missing)
+  takeRows(rows)
   for (; at < others.length; at += 1) {
     const line = factLine(others[at])
     if (!take(line)) break

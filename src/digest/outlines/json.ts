@@ -16,6 +16,7 @@ export function json(source: Source): Found | undefined {
     kind: 'JSON',
     facts: Array.isArray(value) ? factsOfList('', value, source.mask) : factsOfObject(value as Record<string, unknown>, source.mask),
     rows: entries(source),
+    all: namesOf(source),
   }
 }
 
@@ -133,6 +134,24 @@ function entries(source: Source): LineRef[] {
   const lastStart = tail.findLastIndex(({ text }) => isOpening(text) && indentOf(text) === indent)
   const last = lastStart >= 0 ? tail.slice(lastStart, lastStart + 6) : tail.slice(-3)
   return [...refsOf(source.probe.slice(0, 8)), ...refsOf(last)]
+}
+
+/** What entries are called, by the first of these keys that they have. */
+const naming = ['name', 'title', 'path', 'file', 'subject', 'message', 'id']
+
+/** Of a document that is laid out over lines, the line that names each entry of its outermost list. */
+function namesOf(source: Source): LineRef[] {
+  const opening = source.probe.slice(1).find(({ text }) => isOpening(text))?.text
+  if (opening === undefined) return []
+  const byKey = new Map<string, LineRef[]>(naming.map((key) => [key, []]))
+  let depth: number | undefined
+  for (const { text, ref } of source.lines()) {
+    const found = /^(\s+)"(\w{1,40})": "/.exec(text)
+    if (!found || (found[1] as string).length <= indentOf(opening)) continue
+    depth ??= (found[1] as string).length
+    if ((found[1] as string).length === depth) byKey.get(found[2] as string)?.push(ref)
+  }
+  return naming.map((key) => byKey.get(key) ?? []).find((refs) => refs.length > 1) ?? []
 }
 
 const isOpening = (text: string): boolean => /^\s*[[{]\s*$/.test(text)

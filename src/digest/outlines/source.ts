@@ -9,6 +9,8 @@ export interface Found {
   readonly facts: readonly string[]
   /** Lines worth showing, most telling first. */
   readonly rows: readonly LineRef[]
+  /** Lines that tell something only together, such as the name of each entry: shown if there is room for all of them. */
+  readonly all?: readonly LineRef[] | undefined
 }
 
 /** A line as outlines look at it: clean, at most 4,096 characters. */
