@@ -19,7 +19,7 @@ describe('a note that is added', () => {
     const old = note('a', 'Use npm ci.', { confidence: 0.6, tags: ['npm'] })
     const made = addToBook([old], note('b', 'use NPM ci', { tags: ['ci', 'npm'], category: 'pattern' }), rules)
     expect(made).toEqual({
-      note: { ...old, confidence: 0.7, tags: ['npm', 'ci'], updatedAt: at },
+      note: { ...old, confidence: 0.7, tags: ['npm', 'ci'], updatedAt: at, uses: 1, usedAt: at },
       saved: 'confirmed',
       write: [made.note],
       retires: [],

@@ -39,6 +39,8 @@ export function addToBook(notes: readonly Note[], note: Note, rules: BookRules, 
     supersedes: [...new Set([...same.supersedes, ...note.supersedes])].filter((id) => id !== same.id),
     retired: null,
     updatedAt: rules.now.toISOString(),
+    uses: same.uses + 1,
+    usedAt: rules.now.toISOString(),
   }
   const superseded = note.supersedes.filter((id) => id !== same.id)
   return { ...settle(notes, confirmed, superseded, rules), used: [same.id], saved: same.retired ? 'restored' : 'confirmed' }

@@ -335,7 +335,7 @@ describe('one story', () => {
       'search-nothing': { hits: [] },
       runs: { total: isSupervised ? 11 : 9 },
       'runs-with': { runs: [{ id: '<failing>' }] },
-      notes: { notes: [{ text: 'nothing # a heading' }, { category: 'environment', confidence: 0.9 }] },
+      notes: { notes: [{ category: 'environment', confidence: 0.9 }, { text: 'nothing # a heading' }] },
       background: { state: 'running' },
       'still-running': { state: 'running', digest: expect.stringContaining('serving') },
       snapshot: { text: expect.stringMatching(/fixing the parser[\s\S]*Redis/) },
