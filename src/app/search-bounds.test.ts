@@ -13,6 +13,17 @@ describe('the bounds of a search', () => {
     expect([bounds.reached, bounds.readBytes, bounds.warnings()]).toEqual([false, 1_000, []])
   })
 
+  it('say what was not there, and what could not be used, once each', () => {
+    const bounds = openBounds({ maxMs: 60_000, maxReadBytes: 1_000 })
+    for (const id of ['k3f9a2', 'k3f9a2', 'z81mmq']) bounds.missing(record(id, 5))
+    bounds.readHere('ripgrep was ended by SIGSEGV')
+    bounds.readHere('ripgrep ended with 101')
+    expect(bounds.warnings()).toEqual([
+      'ripgrep was ended by SIGSEGV; the logs were read without it, which takes longer',
+      'not there any more, or not readable: what 2 runs printed, the newest k3f9a2',
+    ])
+  })
+
   it('are reached past so many bytes; then it is said which runs were not looked through, and how to go on', () => {
     const bounds = openBounds({ maxMs: 60_000, maxReadBytes: 1_000 })
     bounds.count(1_001)

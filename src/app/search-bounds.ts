@@ -18,7 +18,7 @@ export interface SearchBounds {
   leaveOut(record: RunRecord): void
   /** That there are further runs, of which nothing is known. */
   leaveOutOlder(): void
-  /** That a log is not there, though the run had printed something. */
+  /** That a log is not there, though the run had printed something, or cannot be read. */
   missing(record: RunRecord): void
   /** That logs are read here, which takes longer, because a program cannot look through them: its name and why. */
   readHere(why: string): void
@@ -65,7 +65,7 @@ export function openBounds(limits = { maxMs, maxReadBytes }): SearchBounds {
     warnings() {
       const troubles = [
         ...(unusable === undefined ? [] : [`${unusable}; the logs were read without it, which takes longer`]),
-        ...(gone.size === 0 ? [] : [`not there any more: what ${plural(gone.size, 'run')} printed, the newest ${[...gone][0]}`]),
+        ...(gone.size === 0 ? [] : [`not there any more, or not readable: what ${plural(gone.size, 'run')} printed, the newest ${[...gone][0]}`]),
       ]
       if (!newest) return troubles
       const what = `${plural(runs, 'run')} of ${formatCount(bytes)} bytes${older ? ' and older ones' : ''}`

@@ -1,4 +1,5 @@
 import { type StreamName, streamNames } from '../core/command.ts'
+import { errnoOf, HoldfastError } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { Candidate } from '../core/store.ts'
 import { cleanLine } from '../core/text.ts'
@@ -146,6 +147,17 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
   }
 
   function readRun(record: Candidate, order: number, scan: Scan | undefined): readonly RunHits[] {
+    try {
+      return readWhole(record, order, scan)
+    } catch (error) {
+      // A log that is no file, a disk that fails.
+      if (error instanceof HoldfastError || errnoOf(error) === undefined) throw error
+      bounds.missing(record)
+      return []
+    }
+  }
+
+  function readWhole(record: Candidate, order: number, scan: Scan | undefined): readonly RunHits[] {
     const run: RunHits = { record, hits: [], terms: new Set() }
     const isPlain = record.traits === 0
     runs.push(run)

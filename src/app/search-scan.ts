@@ -77,7 +77,7 @@ async function scanRuns(context: AppContext, records: readonly Candidate[], { te
     term,
     of(record, stream) {
       const path = pathOf(record, stream)
-      if (path === undefined || found.capped.has(path)) return 'unknown'
+      if (path === undefined || found.capped.has(path) || found.unread.has(path)) return 'unknown'
       const marks = found.marks.get(path)
       if (marks) return found.complete ? marks : 'unknown'
       return found.complete ? [] : 'left-out'

@@ -41,6 +41,8 @@ export interface ScanResult {
   readonly marks: ReadonlyMap<string, readonly Mark[]>
   /** Files with more lines of interest than are told of. */
   readonly capped: ReadonlySet<string>
+  /** Files that are not there, or cannot be read. */
+  readonly unread: ReadonlySet<string>
   /** False where a bound ended it: files without marks may not have been looked at. */
   readonly complete: boolean
 }

@@ -99,6 +99,7 @@ it.each<[string, Partial<ProgramResult>]>([
   expect(found).toMatchObject({ complete: false })
 })
 
-it('files that cannot be read are passed over', async () => {
-  expect(await scanned(() => ended('', { outcome: exited(2) }))).toMatchObject({ complete: true })
+it('files that cannot be read are named', async () => {
+  expect(await scanned(() => ended('', { outcome: exited(2) }))).toMatchObject({ complete: true, unread: new Set(['one', 'two']) })
+  expect(await scanned(() => nothing)).toMatchObject({ complete: true, unread: new Set() })
 })

@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
 import { messageOf } from '../core/errors.ts'
 import type { ProgramResult, RunProgram } from '../core/program.ts'
 import type { Disguise, Mark, ScanFiles, ScannedFile, ScanPattern, ScanRequest, Unusable } from '../core/scan.ts'
@@ -70,6 +72,7 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
   return async (request) => {
     const marks = new Map<string, Mark[]>()
     const capped = new Set<string>()
+    const unread = new Set<string>()
     let complete = true
     for (const files of partsOf(request.files)) {
       const results = await Promise.all([scanOnce(request.pattern, marking, request, files), scanDisguises(request, files)])
@@ -82,9 +85,12 @@ export function ripgrep(program: string, run: RunProgram): ScanFiles {
         if (!wentWell(result) || result.truncated) complete = false
         readMarks(result.stdout, marks, capped)
       }
+      // It does not say which.
+      if (results.some(({ outcome }) => outcome.exitCode === someUnread))
+        for (const { path } of files) if (!isReadable(join(request.folder, path))) unread.add(path)
     }
     for (const [path, found] of marks) marks.set(path, sorted(found))
-    return { marks, capped, complete }
+    return { marks, capped, unread, complete }
   }
 }
 
@@ -102,8 +108,19 @@ function whyUnusable(result: ProgramResult): string | undefined {
 
 const maxWhyBytes = 200
 
+const someUnread = 2
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** It ends with 0 where it found something, with 1 where it did not, with 2 where a file could not be read. */
-const wentWell = ({ outcome }: ProgramResult): boolean => outcome.kind === 'exited' && (outcome.exitCode ?? 3) <= 2
+const wentWell = ({ outcome }: ProgramResult): boolean => outcome.kind === 'exited' && (outcome.exitCode ?? 3) <= someUnread
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
 

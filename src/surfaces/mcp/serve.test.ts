@@ -263,18 +263,34 @@ describe('the other tools', () => {
     expect(textOf(await client.callTool({ name: 'output', arguments: { run: 'r1', lines: '1' } }))).toBe('1\n[there is more: lines "2-9"]')
   })
 
-  it('search gives one line for each hit, with its reference', async () => {
+  it('search gives one line for each hit, with its reference, below one that says how its run ended and what its command was', async () => {
     const hit = { run: 'r1', stream: 'stdout' as const, line: 3, command: 'make', failing: true }
     const hits = [
       { ...hit, ref: 'r1:3', text: 'two\nlines' },
+      { ...hit, run: 'r2', ref: 'r2:stderr:9', stream: 'stderr' as const, line: 9, text: 'two more' },
       { ...hit, ref: 'r1', stream: 'command' as const, line: null, text: 'make all' },
     ]
-    const found = { hits, groups: [], more: true, suggestions: [{ word: 'tow', instead: 'two' }], warnings: ['2 logs were not read'] }
+    const { state, outcome, durationMs, runtime, purpose, cwd, branch, workspace, startedAt, pinned } = runResult(ended({ exitCode: 2 }))
+    const run = { state, outcome, durationMs, runtime, purpose, cwd, branch, workspace, startedAt, pinned, failing: true, outputBytes: 5 }
+    const groups = [
+      { ...run, id: 'r1', command: 'make\nall', refs: ['r1:3', 'r1'] },
+      { ...run, id: 'r2', command: `sh -c ${'x'.repeat(500)}`, state: 'running' as const, outcome: null, refs: ['r2:stderr:9'] },
+    ]
+    const found = { hits, groups, more: true, suggestions: [{ word: 'tow', instead: 'two' }], warnings: ['2 logs were not read'] }
     const { client } = await world({ search: () => Promise.resolve(found) })
     const result = await client.callTool({ name: 'search', arguments: { query: '"' } })
-    expect(textOf(result)).toBe(
-      "r1:3: two lines\nr1 (command): make all\nnothing for 'tow'; did you mean 'two'?\n[there may be more hits: raise limit]\nwarning: 2 logs were not read",
-    )
+    const lines = textOf(result).split('\n')
+    expect(lines[3]).toMatch(/^r2 running: sh -c x+ \[\d+ bytes left out] x+$/)
+    expect(Buffer.byteLength(lines[3] as string)).toBeLessThanOrEqual(120)
+    expect(lines.filter((_, i) => i !== 3)).toEqual([
+      'r1 exit 2: make all',
+      'r1:3: two lines',
+      'r1 (command): make all',
+      'r2:stderr:9: two more',
+      "nothing for 'tow'; did you mean 'two'?",
+      '[there may be more hits: raise limit]',
+      'warning: 2 logs were not read',
+    ])
     expect(result.structuredContent).toEqual(found)
   })
 
