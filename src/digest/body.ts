@@ -85,7 +85,7 @@ const minWholeBytes = 1 << 19
 
 /** What could be taken for words of a digest is shown with the numbers of its lines, which no line of an output has by itself. */
 const ourWords =
-  /^(?:\d{1,9} \| |(?:stdout|stderr) (?:empty|[\d,]{1,20} bytes?)\b|exit (?:\d{1,3}|code unknown)(?:; | \(failed\))|more: holdfast |against \S{1,60} \((?:passed|failed)|(?:gone|mended): )/
+  /^(?:\d{1,9} \| |(?:stdout|stderr) (?:empty|[\d,]{1,20} bytes?)\b|exit (?:\d{1,3}|code unknown)(?:; | \(failed\))|more: holdfast |against \S{1,60} \((?:passed|failed)|(?:gone|mended|not seen): )/
 
 function showWhole(streams: readonly LogStream[], talking: readonly LogStream[], budget: number): string | undefined {
   const complete = talking.every((stream) => stream.droppedBytes === 0 && stream.sections.length <= 1 && (stream.sections[0]?.firstLine ?? 1) === 1)

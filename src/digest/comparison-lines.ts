@@ -24,7 +24,8 @@ export interface ComparisonLinesOptions {
 
 /**
  * What is new and what is gone against earlier runs, in at most 15 % of the budget: one line with counts, then errors of the last
- * failed run that are gone. They are mended where this run passed; a run that failed may only not have come as far.
+ * failed run that are gone. They are mended where this run passed; a run that failed may only not have come as far, and where a log is not
+ * whole nobody knows.
  */
 export function comparisonLines(comparison: Comparison | undefined, { budget, room: left = budget, failed, streams = [] }: ComparisonLinesOptions): string[] {
   // An output that can be shown whole is worth more than what may be said of it.
@@ -43,7 +44,7 @@ export function comparisonLines(comparison: Comparison | undefined, { budget, ro
   const parts = sides.map((side) => sideWords(side))
   // The last passing run tells more of the two.
   if (sides.length === 0 || !(add(parts.join('; ')) || (parts[0] !== undefined && add(parts[0])))) return []
-  const word = failed ? 'gone' : 'mended'
+  const word = comparison.failing?.isGoneAtMost ? 'not seen' : failed ? 'gone' : 'mended'
   for (const text of (comparison.failing?.mended ?? []).slice(0, maxMendedLines)) {
     const most = Math.min(maxMendedBytes, room - 1)
     if (most < leastMendedBytes || !add(shorten(`${word}: ${oneLine(text)}`, most))) break
@@ -51,11 +52,16 @@ export function comparisonLines(comparison: Comparison | undefined, { budget, ro
   return lines
 }
 
-function sideWords({ past, added, gone, mendedCount }: Difference): string {
+function sideWords({ past, added, gone, mendedCount, isAddedAtMost, isGoneAtMost }: Difference): string {
   const when = past.earlierMs === null ? '' : `, ${roughDuration(past.earlierMs)} earlier`
   const errors = mendedCount === 0 ? '' : ` (${mendedCount} like errors)`
-  const counts = added === 0 && gone === 0 ? 'nothing new, nothing gone' : `${plural(added, 'line')} new, ${gone} gone${errors}`
-  return `against ${shorten(oneLine(past.name), 60)} (${past.outcome}${when}): ${counts}`
+  const atMost = (isSo: boolean): string => (isSo ? 'at most ' : '')
+  const counts =
+    added === 0 && gone === 0
+      ? 'nothing new, nothing gone'
+      : `${atMost(isAddedAtMost)}${plural(added, 'line')} new, ${atMost(isGoneAtMost)}${gone} gone${errors}`
+  const cut = [isAddedAtMost ? 'the earlier log' : '', isGoneAtMost ? 'this log' : ''].filter(Boolean).join(' and ')
+  return `against ${shorten(oneLine(past.name), 60)} (${past.outcome}${when}): ${counts}${cut === '' ? '' : `, ${cut} not being whole`}`
 }
 
 const steps = [

@@ -223,3 +223,32 @@ describe('what a digest says of earlier runs', () => {
     }
   })
 })
+
+describe('a comparison with a log that is not whole', () => {
+  const cut = (head: string, tail: string): LogStream => ({
+    name: 'stdout',
+    sections: [textSection(head), textSection(tail, 5_001)],
+    bytes: 9_000_000,
+    lines: 5_000 + splitLines(tail).length,
+    droppedBytes: 8_900_000,
+  })
+  const text = 'begin\nerror: no such file\nend of it\n'
+  const wordsOf = (streams: readonly LogStream[], log: PastLog): string =>
+    comparisonLines(compare(streams, [log]), { budget: 2048, failed: log.outcome === 'passed' }).join('\n')
+
+  it('says that what is new may have stood in what the earlier one lacks', () => {
+    expect(wordsOf([stream('stdout', text)], past('passed', '', { streams: [cut('begin\n', 'end of it\n')] }))).toBe(
+      'against k7m2 (passed): at most 1 line new, 0 gone, the earlier log not being whole',
+    )
+  })
+
+  it('says that what is gone may stand in what this one lacks, and calls no error mended', () => {
+    expect(wordsOf([cut('begin\n', 'end of it\n')], past('failed', text))).toBe(
+      'against p3x9 (failed): 0 lines new, at most 1 gone (1 like errors), this log not being whole\nnot seen: error: no such file',
+    )
+  })
+
+  it('says nothing of it where no line differs', () => {
+    expect(wordsOf([cut('begin\n', 'end of it\n')], past('failed', 'begin\nend of it\n'))).toBe('against p3x9 (failed): nothing new, nothing gone')
+  })
+})

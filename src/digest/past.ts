@@ -35,10 +35,14 @@ export interface Difference {
   isNew(line: LineRef): boolean
   /** Lines that are new, each counted once with all that are like it. */
   readonly added: number
+  /** True where the earlier log is not whole: what looks new may have stood in what is missing of it. */
+  readonly isAddedAtMost: boolean
   /** The first and the last of them, in order, at most `maxNewLines`. */
   readonly newLines: readonly PlacedLine[]
   /** Lines of the earlier output whose like is gone, counted the same way. */
   readonly gone: number
+  /** True where the present log is not whole: what looks gone may stand in what is missing of it. */
+  readonly isGoneAtMost: boolean
   /** Of those of a failed run the ones that named an error, in order, at most `maxMended`: clean texts. */
   readonly mended: readonly string[]
   /** How many they are in all. */
@@ -72,7 +76,7 @@ export function compare(streams: readonly LogStream[], past: readonly PastLog[])
   for (const place of new Set(sides.map(({ past: { moved } }) => moved?.to))) {
     const here = sides.filter(({ past: { moved } }) => moved?.to === place)
     const now = readNow(streams, place, here, known)
-    if (now) for (const side of here) differences.set(side.past.outcome, differenceOf(side, now, known))
+    if (now) for (const side of here) differences.set(side.past.outcome, differenceOf(side, now, known, isCut(streams)))
   }
   return { passing: differences.get('passed') ?? null, failing: differences.get('failed') ?? null }
 }
@@ -110,7 +114,9 @@ function addNew(side: Side, placed: PlacedLine): void {
   else if (side.last.push(placed) >= maxNewLines) side.last.splice(0, maxNewLines / 2)
 }
 
-function differenceOf({ past, before, added, first, last }: Side, now: ShapeSet, known: Known): Difference {
+const isCut = (streams: readonly LogStream[]): boolean => streams.some(({ droppedBytes, unreadBytes = 0 }) => droppedBytes > 0 || unreadBytes > 0)
+
+function differenceOf({ past, before, added, first, last }: Side, now: ShapeSet, known: Known, isNowCut: boolean): Difference {
   const { moved } = past
   let gone = 0
   for (const shape of before.values()) if (!now.has(shape)) gone += 1
@@ -121,8 +127,10 @@ function differenceOf({ past, before, added, first, last }: Side, now: ShapeSet,
       return shape !== 0 && !before.has(shape)
     },
     added,
+    isAddedAtMost: added > 0 && isCut(past.streams),
     newLines: [...first, ...last.slice(-maxNewLines / 2)],
     gone,
+    isGoneAtMost: gone > 0 && isNowCut,
     ...(gone > 0 && past.outcome === 'failed' ? mendedOf(past, now, known) : { mended: [], mendedCount: 0 }),
   }
 }
