@@ -1,6 +1,5 @@
 import { combineFacts, factsOf, noFacts, saysSomething } from '../context/session-facts.ts'
 import { formatAge } from '../context/snapshot.ts'
-import type { Activity } from '../core/activity.ts'
 import { clampLine, oneLine } from '../core/text.ts'
 import type { HookEvent } from '../hosts/hooks/event.ts'
 import { hostTitles } from '../hosts/host.ts'
@@ -58,11 +57,11 @@ export async function pageNow(context: AppContext, event: HookEvent, folder: Ses
 
 /** What is known of the session: what was recorded and stored, and what its transcript, or what came along, tells now. */
 function gather(context: AppContext, event: HookEvent, folder: SessionFolder, timeLeft: TimeLeft): StoredSession {
-  const told: readonly Activity[] =
-    event.conversation.length > 0 ? event.conversation : event.transcript === null ? [] : readTranscript(event.transcript, () => timeLeft() > afterTranscriptMs)
+  const { mask } = context.masking.general
+  const sent = event.conversation(mask)
+  const told = sent.length > 0 || event.transcript === null ? sent : readTranscript(event.transcript, mask, () => timeLeft() > afterTranscriptMs)
   const at = context.now().toISOString()
   const id = event.session ?? 'unnamed'
   if (told.length === 0) return { ...(readSession(folder) ?? { host: event.host, id, facts: noFacts }), at }
-  const { mask } = context.masking.general
   return { host: event.host, id, at, facts: combineFacts(factsOf(readRecorded(folder), mask), factsOf(told, mask)) }
 }

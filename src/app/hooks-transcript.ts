@@ -14,7 +14,7 @@ const maxBeginningEntries = 40
  * What a transcript tells, in its order. Broken lines, such as a last one that is being written, are passed over. Lines are read
  * from the last one back as long as there is time. Nothing of a file that is none or cannot be read.
  */
-export function readTranscript(path: string, isTime: () => boolean): Activity[] {
+export function readTranscript(path: string, mask: (text: string) => string, isTime: () => boolean): Activity[] {
   let descriptor: number | undefined
   try {
     descriptor = openSync(path, 'r')
@@ -23,12 +23,15 @@ export function readTranscript(path: string, isTime: () => boolean): Activity[] 
     const from = Math.max(0, found.size - maxEndBytes)
     const end = readPart(descriptor, from, found.size - from)
     const document = from === 0 ? documentOf(end) : undefined
-    if (document) return activitiesOf(entriesOfDocument(document))
+    if (document) return activitiesOf(entriesOfDocument(document), mask)
     const { entries, complete } = entriesFromEnd(end, from > 0, isTime)
-    if (complete && from === 0) return activitiesOf(entries)
+    if (complete && from === 0) return activitiesOf(entries, mask)
     const beginning = linesOf(readPart(descriptor, 0, Math.min(found.size, maxBeginningBytes))).slice(0, maxBeginningEntries)
-    const task = activitiesOf(beginning.flatMap((line) => entryOf(line) ?? [])).find(({ kind }) => kind === 'request')
-    return [...(task ? [task] : []), ...activitiesOf(entries)]
+    const task = activitiesOf(
+      beginning.flatMap((line) => entryOf(line) ?? []),
+      mask,
+    ).find(({ kind }) => kind === 'request')
+    return [...(task ? [task] : []), ...activitiesOf(entries, mask)]
   } catch {
     return []
   } finally {
@@ -36,8 +39,8 @@ export function readTranscript(path: string, isTime: () => boolean): Activity[] 
   }
 }
 
-function activitiesOf(entries: readonly unknown[]): Activity[] {
-  const reader = openTranscript()
+function activitiesOf(entries: readonly unknown[], mask: (text: string) => string): Activity[] {
+  const reader = openTranscript(mask)
   return entries.flatMap((entry) => {
     try {
       return reader.read(entry)

@@ -1,3 +1,4 @@
+import type { Activity } from '../core/activity.ts'
 import { putsBackLater, takesContext } from '../hosts/hooks/answers.ts'
 import type { HookEvent } from '../hosts/hooks/event.ts'
 import type { AppBasis, AppContext, AppEquipment } from './context.ts'
@@ -47,11 +48,13 @@ export async function answerHook(basis: AppBasis, equip: () => Promise<AppEquipm
   }
 }
 
-async function record(basis: AppBasis, equip: () => Promise<AppEquipment>, { activities, fromSubagent }: HookEvent, folder: SessionFolder): Promise<void> {
-  const own = fromSubagent ? activities.filter((activity) => activity.kind === 'tool' && activity.tool.action === 'edit') : activities
-  if (!own.some(isKept)) return
+/** Of a subagent only what it edited: its requests and its errors are not those of the session. */
+async function record(basis: AppBasis, equip: () => Promise<AppEquipment>, event: HookEvent, folder: SessionFolder): Promise<void> {
+  const isWanted = (activity: Activity): boolean => isKept(activity) && (!event.fromSubagent || (activity.kind === 'tool' && activity.tool.action === 'edit'))
+  if (!event.activities((text) => text).some(isWanted)) return
   makeHome(basis.home, basis.homePlace)
-  recordActivities(folder, own, (await equip()).masking.general.mask)
+  const { mask } = (await equip()).masking.general
+  recordActivities(folder, event.activities(mask).filter(isWanted), mask)
 }
 
 const largeOutputBytes = 8 * 1024

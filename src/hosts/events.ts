@@ -66,5 +66,5 @@ const plain = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, ''
 /** The moment that an event of a host is: by the host's name for it or by ours, however it is spelled. */
 export function momentOf(host: HostName, event: string): Moment | undefined {
   const wanted = plain(event)
-  return moments.find((moment) => plain(moment) === wanted || plain(eventNames[host][moment] ?? '') === wanted)
+  return moments.find((moment) => [moment, eventNames[host][moment]].some((name) => name !== undefined && plain(name) === wanted))
 }

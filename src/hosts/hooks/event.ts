@@ -2,7 +2,8 @@ import type { Activity } from '../../core/activity.ts'
 import { type Moment, momentOf } from '../events.ts'
 import type { HostName } from '../host.ts'
 import { requestActivities } from './requests.ts'
-import { toolActivities } from './tool-use.ts'
+import type { Mask } from './tool-output.ts'
+import { isShell, toolActivities } from './tool-use.ts'
 import { sentActivities } from './transcript.ts'
 import { type Fields, fieldsOf, listIn, numberIn, parsedText, textIn, textOf } from './values.ts'
 
@@ -19,10 +20,10 @@ export interface HookEvent {
   readonly cwd: string | null
   readonly transcript: string | null
   readonly source: StartSource
-  /** What has just happened. */
-  readonly activities: readonly Activity[]
+  /** What has just happened. `mask` takes secrets out of outputs before anything of them is told. */
+  activities(mask: Mask): readonly Activity[]
   /** The whole session so far, where it came along. */
-  readonly conversation: readonly Activity[]
+  conversation(mask: Mask): readonly Activity[]
   /** Bytes of the output of a shell; null where it was none. */
   readonly shellOutputBytes: number | null
   /** It is a subagent that this is about: the session is not its own. */
@@ -38,8 +39,8 @@ export function readHookEvent(host: HostName, event: string | undefined, input: 
   const moment = momentOf(host, event ?? textIn(fields, 'hook_event_name', 'hookEventName') ?? '')
   if (moment === undefined) return undefined
   const tool = moment === 'after-tool' || moment === 'after-failed-tool' ? toldTool(fields, moment) : undefined
-  const activities = tool ? toolActivities(tool) : moment === 'prompt' ? requestActivities(textIn(fields, 'prompt', 'userPrompt') ?? '') : []
-  const isShell = activities.some((activity) => activity.kind === 'tool' && activity.tool.action === 'shell')
+  const prompt = moment === 'prompt' ? textIn(fields, 'prompt', 'userPrompt') : null
+  const activities = (mask: Mask): Activity[] => (tool ? toolActivities(tool, mask) : requestActivities(prompt ?? ''))
   return {
     host,
     moment,
@@ -48,8 +49,8 @@ export function readHookEvent(host: HostName, event: string | undefined, input: 
     transcript: textIn(fields, 'transcript_path', 'transcriptPath'),
     source: sourceOf(textIn(fields, 'source', 'reason')),
     activities,
-    conversation: sentActivities(fields),
-    shellOutputBytes: isShell && tool ? (numberIn(fields, 'output_bytes') ?? Buffer.byteLength(textOf(tool.output))) : null,
+    conversation: (mask) => sentActivities(fields, mask),
+    shellOutputBytes: tool && isShell(tool.name) ? (numberIn(fields, 'output_bytes') ?? Buffer.byteLength(textOf(tool.output))) : null,
     fromSubagent: textIn(fields, 'agent_id', 'agentId', 'subagent_id') !== null,
   }
 }

@@ -1,6 +1,6 @@
 import type { Activity, ToolAction } from '../../core/activity.ts'
 import { todosOf } from './todos.ts'
-import { failureOf, testCounts } from './tool-output.ts'
+import { failureOf, type Mask, testCounts } from './tool-output.ts'
 import { type Fields, fieldsOf, isTrue, listIn, parsedText, textIn, textOf } from './values.ts'
 
 /** A call of a tool as a host tells of it, whichever it is: hosts name the same things differently, and few things each. */
@@ -13,7 +13,7 @@ export interface ToldTool {
 }
 
 /** What a call of a tool comes to; nothing for tools of our own, whose runs are known better. */
-export function toolActivities(told: ToldTool): Activity[] {
+export function toolActivities(told: ToldTool, mask: Mask): Activity[] {
   const name = told.name.trim()
   if (name === '' || isOwn(name)) return []
   const input = parsedText(told.input)
@@ -28,7 +28,7 @@ export function toolActivities(told: ToldTool): Activity[] {
   // A patch may come through a shell.
   const patched = action === 'shell' ? (command?.includes('*** Begin Patch') ? pathsOfPatch(command) : []) : []
   const text = textOf(output)
-  const { failed, message } = failureOf(output, text, told.failed, action === 'shell')
+  const { failed, message } = failureOf(output, text, told.failed, action === 'shell', mask)
   return [
     {
       kind: 'tool',
@@ -66,6 +66,9 @@ function actionOf(name: string): ToolAction {
   const plain = plainName(name)
   return shells.has(plain) ? 'shell' : edits.has(plain) ? 'edit' : reads.has(plain) ? 'read' : 'other'
 }
+
+/** Whether it is a shell of the host, and not one of ours. */
+export const isShell = (name: string): boolean => !isOwn(name) && actionOf(name) === 'shell'
 
 /** Of `["bash", "-lc", "npm test"]` what the shell is asked to do. */
 function commandOf(input: unknown): string | null {

@@ -1,6 +1,7 @@
 import type { Activity } from '../../core/activity.ts'
 import { requestActivities } from './requests.ts'
 import { toTodos } from './todos.ts'
+import type { Mask } from './tool-output.ts'
 import { toolActivities } from './tool-use.ts'
 import { type Fields, fieldsOf, isTrue, listIn, parsedText, textIn, textOf } from './values.ts'
 
@@ -12,7 +13,8 @@ export interface TranscriptReader {
   read(entry: unknown): Activity[]
 }
 
-export function openTranscript(): TranscriptReader {
+/** `mask` takes secrets out of outputs before anything of them is told. */
+export function openTranscript(mask: Mask): TranscriptReader {
   /** Calls whose results have not come yet. */
   const calls = new Map<string, { readonly name: string; readonly input: unknown }>()
 
@@ -25,7 +27,7 @@ export function openTranscript(): TranscriptReader {
     if (!call) return []
     calls.delete(id as string)
     if (notRun.test(textOf(output).slice(0, 100))) return []
-    return toolActivities({ ...call, output, failed })
+    return toolActivities({ ...call, output, failed }, mask)
   }
 
   /** Parts of a message as Anthropic's API has them; Claude Code and Cursor keep them so. */
@@ -35,7 +37,7 @@ export function openTranscript(): TranscriptReader {
       const part = fieldsOf(item)
       if (part.type === 'text') return said(role, textOf(part.text))
       if (part.type === 'tool_use') {
-        if (!awaitsResults) return toolActivities({ name: textIn(part, 'name') ?? '', input: part.input, output: undefined })
+        if (!awaitsResults) return toolActivities({ name: textIn(part, 'name') ?? '', input: part.input, output: undefined }, mask)
         begin(part.id, textIn(part, 'name'), part.input)
       }
       if (part.type !== 'tool_result') return []
@@ -81,7 +83,10 @@ export function openTranscript(): TranscriptReader {
       // A message is written again when its calls have come to their ends.
       if (!['success', 'error', 'cancelled'].includes(String(call.status)) || calls.has(`ended ${call.id}`)) return []
       calls.set(`ended ${call.id}`, { name: '', input: null })
-      return toolActivities({ name: textIn(call, 'name') ?? '', input: call.args, output: call.result ?? call.resultDisplay, failed: call.status === 'error' })
+      return toolActivities(
+        { name: textIn(call, 'name') ?? '', input: call.args, output: call.result ?? call.resultDisplay, failed: call.status === 'error' },
+        mask,
+      )
     })
     return [...said('assistant', text), ...tools]
   }
@@ -107,7 +112,7 @@ export function openTranscript(): TranscriptReader {
     const tools = listIn(entry, 'tools').flatMap((item) => {
       const { name, input, output, failed, exit } = fieldsOf(item)
       if (typeof name !== 'string') return []
-      return toolActivities({ name, input, output: typeof exit === 'number' ? { exit, output } : output, failed: failed === true })
+      return toolActivities({ name, input, output: typeof exit === 'number' ? { exit, output } : output, failed: failed === true }, mask)
     })
     return [...said(entry.role, textOf(entry.text)), ...tools]
   }
@@ -148,8 +153,8 @@ export function entriesOfDocument(document: unknown): readonly unknown[] {
 }
 
 /** Of what a plugin sends: its messages, and its task list. */
-export function sentActivities(input: Fields): Activity[] {
-  const reader = openTranscript()
+export function sentActivities(input: Fields, mask: Mask): Activity[] {
+  const reader = openTranscript(mask)
   const messages = listIn(input, 'messages').flatMap((message) => reader.read(message))
   const todos = listIn(input, 'todos')
   return todos.length === 0 ? messages : [...messages, { kind: 'todos', todos: toTodos(todos), merge: false }]
