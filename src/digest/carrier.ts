@@ -2,7 +2,7 @@ import { readBytes } from '../core/byte-source.ts'
 import { cleanLine } from '../core/text.ts'
 import { levelInFields } from './levels.ts'
 import type { LineRef, LogSection } from './log.ts'
-import { lineHead, lineToJudge } from './log.ts'
+import { lineToJudge } from './log.ts'
 import { sourceOf, unwrap } from './wrapper.ts'
 
 /**
@@ -17,11 +17,8 @@ interface Carrier {
   readonly job?: (line: string) => string | undefined
 }
 
-/** The text of a line that may be shown, without what carries every line of its log. */
-export const carriedText = (line: LineRef): string => uncarried(lineHead(line), carriersOf(line.section))
-
-/** The same with its secrets, to judge it by and never to be shown or kept. */
-export const carriedToJudge = (line: LineRef): string => uncarried(lineToJudge(line), carriersOf(line.section))
+/** A line without what carries every line of its log; with its secrets, to judge it by and never to be shown or kept. */
+export const carriedText = (line: LineRef): string => uncarried(lineToJudge(line), carriersOf(line.section))
 
 /** How many carriers one in another a section has. */
 export const carriersIn = (section: LogSection): number => carriersOf(section).length
@@ -145,7 +142,7 @@ function tagIn(line: string): string | undefined {
 
 /** Which container, pod, process, job or step a line of an interleaved log is of; empty where it does not say. */
 export function jobOf(line: LineRef): string {
-  const text = lineHead(line)
+  const text = lineToJudge(line)
   return carriersOf(line.section)[0]?.job?.(text) ?? sourceOf(text)
 }
 

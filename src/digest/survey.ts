@@ -1,4 +1,4 @@
-import { carriedToJudge } from './carrier.ts'
+import { carriedText } from './carrier.ts'
 import type { LineRef, LogStream } from './log.ts'
 import type { Judgement, Severity } from './severity.ts'
 import { judge, severities, shapeOf } from './severity.ts'
@@ -56,7 +56,7 @@ function look(stream: LogStream): Survey {
     const found = suspectsIn(section)
     passedOver += found.passedOver
     for (const suspect of found.suspects) {
-      const judgement = judge(carriedToJudge(suspect.members[0] as LineRef))
+      const judgement = judge(carriedText(suspect.members[0] as LineRef))
       const { severity, weight } = judgement
       if (severity === severities.none) continue
       if (severity === severities.warning) warnings += suspect.count
@@ -89,9 +89,9 @@ function keep(shelf: Shelf, stream: LogStream, { severity, weight, message }: Ju
   const { finding, texts } = entry
   finding.count += count
   finding.lastNumber = Math.max(finding.lastNumber, lastNumber)
-  for (const member of members) {
+  for (const [i, member] of members.entries()) {
     if (finding.members.length >= maxMembers) break
-    const text = judge(carriedToJudge(member)).message
+    const text = i === 0 ? message : judge(carriedText(member)).message
     if (texts.has(text)) continue
     texts.add(text)
     finding.members.push(member)
