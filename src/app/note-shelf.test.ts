@@ -39,7 +39,7 @@ describe('a shelf of notes', () => {
   it('writes what a plan says, counts uses, and lists the newest first', async () => {
     const shelf = openNoteShelf({ folder, openLock, now })
     const newer = storedNote('n0', 'newer', { createdAt: '2026-05-01T00:00:00.000Z' })
-    await shelf.change(() => ({ write: [storedNote('n1', 'a'), newer], used: ['n1'] }))
+    await shelf.change(() => ({ write: [storedNote('n1', 'a', { uses: 1, usedAt: '2026-05-01T00:00:00.000Z' }), newer] }))
     await shelf.use(['n1', 'n0', 'gone'])
     const usedAt = now().toISOString()
     expect(await shelf.list()).toEqual([

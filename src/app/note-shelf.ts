@@ -9,11 +9,9 @@ import { readNotes, readUses, removeNote, stampOf, withUses, writeNote, writeUse
 
 /** What is to become of the notes of a shelf. */
 export interface NotePlan {
-  /** Written in this order, so that whoever is killed in between has lost none. */
+  /** Written with their uses, in this order, so that whoever is killed in between has lost none. */
   readonly write: readonly Note[]
   readonly remove?: readonly string[]
-  /** Notes that were used, by id. */
-  readonly used?: readonly string[]
 }
 
 /** The notes of one folder, for any number of processes at once. */
@@ -65,11 +63,13 @@ export function openNoteShelf({ folder, openLock, now, index }: NoteShelfOptions
     writeUses(folder, { ...uses, ...Object.fromEntries(ids.map((id) => [id, [(uses[id]?.[0] ?? 0) + 1, at] as const])) })
   }
 
-  function carryOut({ write, remove = [], used = [] }: NotePlan): void {
+  function carryOut({ write, remove = [] }: NotePlan, before: readonly Note[]): void {
     try {
       for (const note of write) writeNote(folder, note)
       for (const id of remove) removeNote(folder, id)
-      if (used.length > 0) count(used)
+      const known = new Map(before.map(({ id, uses }) => [id, uses]))
+      const used = write.flatMap(({ id, uses, usedAt }) => (usedAt !== null && uses !== (known.get(id) ?? 0) ? [[id, [uses, usedAt] as const] as const] : []))
+      if (used.length > 0) writeUses(folder, { ...readUses(folder), ...Object.fromEntries(used) })
     } catch (error) {
       throw unusable(error)
     }
@@ -94,8 +94,9 @@ export function openNoteShelf({ folder, openLock, now, index }: NoteShelfOptions
     },
     change: (plan) =>
       locked(changeMs, () => {
-        const made = plan(readNotes(folder))
-        carryOut(made)
+        const before = readNotes(folder)
+        const made = plan(before)
+        carryOut(made, before)
         return made
       }),
     async use(ids) {

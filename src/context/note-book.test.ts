@@ -12,7 +12,7 @@ const ids = (notes: readonly Note[]): string[] => notes.map(({ id }) => id)
 
 describe('a note that is added', () => {
   it('is written, and nothing else', () => {
-    expect(addToBook([note('a')], note('b'), rules)).toEqual({ note: note('b'), saved: 'added', write: [note('b')], retires: [], used: [] })
+    expect(addToBook([note('a')], note('b'), rules)).toEqual({ note: note('b'), saved: 'added', write: [note('b')], retires: [] })
   })
 
   it('confirms the one that says the same, which keeps its words, gets the tags and counts for more', () => {
@@ -23,7 +23,6 @@ describe('a note that is added', () => {
       saved: 'confirmed',
       write: [made.note],
       retires: [],
-      used: ['a'],
     })
     expect(addToBook([old], note('b', 'use npm ci'), rules, { text: '', confidence: 0.95 }).note.confidence).toBe(0.95)
     expect(addToBook([old], note('b', 'use npm ci'), rules, { text: '', confidence: 0.1 }).note.confidence).toBe(0.7)
@@ -77,7 +76,6 @@ describe('a note that is changed', () => {
       saved: 'updated',
       write: [note('a', 'new words', { updatedAt: at })],
       retires: [],
-      used: [],
     })
     expect(changeInBook([note('a')], 'x', { text: 'y' }, rules)).toBeUndefined()
   })
@@ -107,7 +105,7 @@ describe('notes that are imported', () => {
   it('are added where they are new, and leave alone what is there', () => {
     const notes = [note('a', 'Here.'), note('b', 'gone', { retired: retired() })]
     const made = read(notes, note('x', 'here'), note('y', 'GONE'), note('z', 'new'), note('q', 'New!'))
-    expect(made).toEqual({ added: [note('z', 'new')], known: ['a', 'b'], retires: [], used: [], write: [note('z', 'new')] })
+    expect(made).toEqual({ added: [note('z', 'new')], known: ['a', 'b'], retires: [], write: [note('z', 'new')] })
     expect(read([...notes, ...made.added], note('z', 'new'))).toMatchObject({ added: [], write: [] })
   })
 

@@ -17,7 +17,6 @@ export interface BookChange {
   readonly write: readonly Note[]
   /** Notes that were retired, as they are now. */
   readonly retires: readonly Note[]
-  readonly used: readonly string[]
 }
 
 export interface SavedChange extends BookChange {
@@ -31,7 +30,7 @@ export interface SavedChange extends BookChange {
  */
 export function addToBook(notes: readonly Note[], note: Note, rules: BookRules, given: NoteChange = {}): SavedChange {
   const same = theSame(notes, note)
-  if (!same) return { ...settle(notes, note, note.supersedes, rules), used: [], saved: 'added' }
+  if (!same) return { ...settle(notes, note, note.supersedes, rules), saved: 'added' }
   const confirmed: Note = {
     ...same,
     confidence: confirmedConfidence(same.confidence, given.confidence),
@@ -43,7 +42,7 @@ export function addToBook(notes: readonly Note[], note: Note, rules: BookRules, 
     usedAt: rules.now.toISOString(),
   }
   const superseded = note.supersedes.filter((id) => id !== same.id)
-  return { ...settle(notes, confirmed, superseded, rules), used: [same.id], saved: same.retired ? 'restored' : 'confirmed' }
+  return { ...settle(notes, confirmed, superseded, rules), saved: same.retired ? 'restored' : 'confirmed' }
 }
 
 /** A quarter of the way to certainty; a higher word of the caller counts. */
@@ -63,7 +62,7 @@ export function changeInBook(
   const after = { ...(changes ? changedNote(before, input, rules.now) : before), ...(restore ? { retired: null } : {}) }
   const other = input.text === undefined ? undefined : theSame(notes, after)
   if (other) throw failure('note_exists', { note: other.id, retired: other.retired !== null })
-  return { ...settle(notes, after, input.supersedes ?? [], rules), used: [], saved: restore && before.retired ? 'restored' : 'updated' }
+  return { ...settle(notes, after, input.supersedes ?? [], rules), saved: restore && before.retired ? 'restored' : 'updated' }
 }
 
 /** Another note of the same place that says the same; one in use before a retired one. */
@@ -74,7 +73,7 @@ function theSame(notes: readonly Note[], note: Note): Note | undefined {
 }
 
 /** Writes the note, retires what it supersedes, and what is too much then. */
-function settle(notes: readonly Note[], note: Note, supersedes: readonly string[], rules: BookRules): Omit<SavedChange, 'saved' | 'used'> {
+function settle(notes: readonly Note[], note: Note, supersedes: readonly string[], rules: BookRules): Omit<SavedChange, 'saved'> {
   const at = rules.now.toISOString()
   const superseded = supersedes.flatMap((id) => {
     const other = notes.find((each) => each.id === id)
@@ -138,12 +137,12 @@ export function importIntoBook(notes: readonly Note[], incoming: readonly Note[]
   const retires = beyondCap(inUse, rules.cap, rules.now)
   const last = new Map(retires.map((note) => [note.id, note]))
   const written = added.map((note) => last.get(note.id) ?? note)
-  return { added: written, known, retires, used: [], write: [...written, ...retires.filter(({ id }) => !added.some((note) => note.id === id))] }
+  return { added: written, known, retires, write: [...written, ...retires.filter(({ id }) => !added.some((note) => note.id === id))] }
 }
 
 /** The notes of a workspace that is gone go into the project's retired ones. */
 export function releaseInBook(notes: readonly Note[], workspace: string, now: Date): BookChange {
   const left = notes.filter((note) => note.workspace === workspace && note.retired === null)
   const retires = left.map((note) => retire(note, { at: now.toISOString(), why: 'released', by: null }))
-  return { write: retires, retires, used: [] }
+  return { write: retires, retires }
 }

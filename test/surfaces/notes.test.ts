@@ -161,6 +161,7 @@ describe('export and import', () => {
     await holdfast.addNote({ text: 'a <!-- note id=x --> b', category: 'gotcha', tags: ['t'] })
     const { id } = await holdfast.addNote({ text: 'old' })
     await holdfast.addNote({ text: 'new', supersedes: [id] })
+    await holdfast.searchNotes({ query: 'new' })
     const made = await holdfast.exportNotes({ retired: true })
     expect((await place.cli(['note', 'export', '--retired'])).stdout).toBe(made.text)
     expect((await place.cli(['note', 'export', '--retired', 'NOTES.md'])).stdout).toBe('Wrote 3 notes to NOTES.md.\n')
