@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { storedNote } from '../../test/conformance/store.ts'
 import { type Random, random } from '../../test/support/random.ts'
+import { type Activity, type ToolUse, todoStates } from '../core/activity.ts'
 import type { Outcome } from '../core/outcome.ts'
 import { emptyTotals, type RunRecord } from '../core/run.ts'
 import type { Note } from '../core/store.ts'
 import { byteLength } from '../core/text.ts'
+import { factsOf } from './session-facts.ts'
 import { buildSnapshot, type SnapshotSources } from './snapshot.ts'
 
 const now = new Date('2026-01-02T03:04:05.678Z')
@@ -91,7 +93,9 @@ function faults(made: string, limit: number): string[] {
   if (limit > 0 && !made.endsWith('\n')) found.push('no line feed at the end')
   if (/\p{Surrogate}/u.test(made)) found.push('half a character')
   if (/[\p{Cc}\u2028\u2029\u202a-\u202e]/u.test(made.replaceAll('\n', ''))) found.push('a control character')
-  const headings = new Set(['## Active context', '## Notes', '## Recent runs', '## Running'])
+  const headings = new Set(
+    ['Task', 'Plan', 'Decisions', 'Errors', 'Files', 'Test results', 'Active context', 'Notes', 'Recent runs', 'Running'].map((heading) => `## ${heading}`),
+  )
   for (const [i, line] of made.split('\n').slice(0, -1).entries()) {
     if (i === 0 || line === '' || line === '>' || line.startsWith('> ') || line.startsWith('- ')) continue
     if (!headings.delete(line)) found.push(`line ${i}: ${line}`)
@@ -192,4 +196,116 @@ describe('a context snapshot', () => {
     expect(made).toContain(`- ${60 - shown} more notes left out`)
     expect(shown).toBeGreaterThan(5)
   })
+
+  it('keeps to every limit also where it tells of a session, whatever its host has told', () => {
+    const rng = random(4096)
+    for (let round = 0; round < 400; round += 1) {
+      const limit = rng.pick([0, 1, 40, 300, 2048])
+      const session = { id: text(rng, 6), host: text(rng, 3), ageMs: rng.pick([null, 0, 5e9, Number.NaN]), facts: factsOf(randomActivities(rng)) }
+      const made = buildSnapshot({ ...randomSources(rng), session }, limit)
+      const found = faults(made, limit)
+      if (found.length > 0) expect({ limit, made, found }).toBe('without fault')
+    }
+  }, 60_000)
+
+  it('tells where a session stood, what matters most first', () => {
+    const facts = factsOf([
+      { kind: 'request', text: 'make the upload\ntest pass' },
+      { kind: 'statement', text: 'I decided to keep the retry.' },
+      use({ name: 'Edit', action: 'edit', paths: ['/p/src/a.ts'] }),
+      use({ name: 'Read', action: 'read', paths: ['/p/src/b.ts', '/elsewhere/c.ts'] }),
+      use({ command: 'npm test', failed: true, message: 'exit 1: expected 200', result: '1 failed, 2 passed' }),
+      use({ command: 'npm run dev', background: 'b1' }),
+      { kind: 'request', text: 'then the linter' },
+      {
+        kind: 'todos',
+        todos: [
+          { id: null, text: 'find', state: 'done' },
+          { id: null, text: 'mend', state: 'doing' },
+        ],
+        merge: false,
+      },
+    ])
+    expect(
+      buildSnapshot({ ...empty, session: { id: 's1', host: 'Claude Code', ageMs: 300_000, facts } }, 2048),
+    ).toBe(`# Context snapshot, 2026-01-02T03:04:05.678Z
+- project /p, branch main
+- session s1 of Claude Code, as it was 5 min ago
+
+## Task
+- first asked for: “make the upload test pass”
+- last asked for: “then the linter”
+
+## Plan
+- [~] mend
+- [x] find
+
+## Decisions
+- I decided to keep the retry.
+
+## Errors
+- npm test: exit 1: expected 200
+
+## Files
+- src/a.ts (edited)
+- only read: /elsewhere/c.ts, src/b.ts
+
+## Test results
+- failed: npm test: 1 failed, 2 passed
+
+## Running
+- in the background of the agent: npm run dev (b1)
+`)
+  })
+
+  it('has a part of everything that a long session told', () => {
+    const long = (i: number): string => `${i} ${'word '.repeat(300)}`
+    const activities = Array.from({ length: 60 }, (_, i): Activity[] => [
+      { kind: 'request', text: long(i) },
+      { kind: 'statement', text: `I decided to take way ${i}.` },
+      use({ name: 'Edit', action: 'edit', paths: [`/p/src/some/folder/file-${i}.ts`] }),
+      use({ command: `npm test -- ${i}`, failed: true, message: long(i), result: `${i} failed, 2 passed` }),
+      use({ command: `npm run dev-${i}`, background: `b${i}` }),
+    ]).flat()
+    const todos = Array.from({ length: 20 }, (_, i) => ({ id: null, text: long(i), state: 'open' as const }))
+    const facts = factsOf([...activities, { kind: 'todos', todos, merge: false }])
+    const sources = { ...empty, notes: Array.from({ length: 20 }, (_, i) => note(long(i))), runs: Array.from({ length: 9 }, (_, i) => run(`r${i}`)) }
+    const made = buildSnapshot({ ...sources, session: { id: 's1', host: 'Codex CLI', ageMs: null, facts } }, 2048)
+    for (const heading of ['Task', 'Plan', 'Decisions', 'Errors', 'Files', 'Test results', 'Notes', 'Recent runs', 'Running'])
+      expect(made).toContain(`## ${heading}\n`)
+    expect(made).toContain('- first asked for: “0 word')
+    expect(made).toContain('- last asked for: “59 word')
+    expect(byteLength(made)).toBeGreaterThan(1_700)
+  })
 })
+
+function use(part: Partial<ToolUse>): Activity {
+  return {
+    kind: 'tool',
+    tool: { name: 'Bash', action: 'shell', command: null, paths: [], failed: false, message: null, result: null, background: null, ...part },
+  }
+}
+
+function randomActivities(rng: Random): Activity[] {
+  const any = (): string => text(rng, 60)
+  const kinds: (() => Activity)[] = [
+    () => ({ kind: 'request', text: any() }),
+    () => ({ kind: 'statement', text: `I decided ${any()}` }),
+    () => ({
+      kind: 'todos',
+      todos: Array.from({ length: rng.int(0, 8) }, () => ({ id: null, text: any(), state: rng.pick(todoStates) })),
+      merge: rng.pick([true, false]),
+    }),
+    () => use({ name: any(), action: rng.pick(['edit', 'read'] as const), paths: [any(), any()] }),
+    () =>
+      use({
+        command: any(),
+        failed: rng.pick([true, false]),
+        message: rng.pick([null, any()]),
+        result: rng.pick([null, any()]),
+        background: rng.pick([null, any()]),
+      }),
+    () => ({ kind: 'background-ended', id: any() }),
+  ]
+  return Array.from({ length: rng.int(0, 40) }, () => rng.pick(kinds)())
+}
