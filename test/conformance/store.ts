@@ -328,6 +328,24 @@ export const storeRequirements: readonly Requirement[] = [
     expect(ids(await store.candidates(['alpha'], filter()))).toEqual(['going', 'never', 'part'])
     expect(ids(await store.candidates(['beta'], filter()))).toEqual(['going', 'never', 'whole', 'part'])
   }),
+  requirement('index.traits', 'a candidate has the traits that its logs were indexed with, none where they are not known', async (store) => {
+    await add(store, endedRecord('plain', 0), endedRecord('coloured', 0), endedRecord('unknown', 0), endedRecord('never', 0))
+    await store.index('plain', 'alpha', true, 0)
+    await store.index('coloured', 'alpha', false, 1)
+    await store.index('unknown', 'alpha', false, 4)
+    await store.index('unknown', 'alpha', false)
+    const traits = async (...asked: Parameters<Store['candidates']>): Promise<unknown[]> =>
+      (await store.candidates(...asked)).map((run) => [run.id, 'traits' in run ? run.traits : null])
+    const indexed = [
+      ['unknown', null],
+      ['coloured', 1],
+      ['plain', 0],
+    ]
+    expect(await traits([], filter())).toEqual([['never', null], ...indexed])
+    expect(await traits(['alpha'], filter(), 'known')).toEqual(indexed)
+    expect(await traits(['beta'], filter(), 'rest')).toEqual([['never', null], ...indexed.slice(0, 2)])
+    expect((await store.list(filter())).some((run) => 'traits' in run)).toBe(false)
+  }),
   requirement('index.known', 'candidates are those of which the index has the tokens or that go on, and the rest', async (store) => {
     await add(
       store,
