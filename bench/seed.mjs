@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,23 +18,26 @@ const cachePrefix = 'holdfast-bench-seed-'
 
 /**
  * A home with so many runs, kept below the temporary folder of the system for the next time. Whatever changes what would be written
- * changes its name: the code that writes it, and how it is asked for. Others of it are removed.
+ * changes its name: the code that writes it, and how it is asked for. Others of this size are removed.
  */
 export async function cachedHome(runs, options) {
   const program = await bundleSources()
   const facts = [readFileSync(program), readFileSync(new URL(import.meta.url)), String(runs), String(options.longBytes)]
-  const name = `${cachePrefix}${facts
+  const prefix = `${cachePrefix}${runs}-`
+  const name = `${prefix}${facts
     .reduce((hash, fact) => hash.update(fact), createHash('sha256'))
     .digest('hex')
     .slice(0, 16)}`
   const folder = join(tmpdir(), name)
   const home = join(folder, 'home')
   if (existsSync(folder)) return { home, how: `kept from an earlier call in ${folder}` }
-  for (const other of readdirSync(tmpdir())) if (other.startsWith(cachePrefix)) rmSync(join(tmpdir(), other), { recursive: true, force: true })
   const making = join(tmpdir(), `${name}.${process.pid}`)
   const startedAt = performance.now()
   await (await openSeeder(join(making, 'home'), options)).growTo(runs)
   renameSync(making, folder)
+  const others = readdirSync(tmpdir()).filter((other) => other.startsWith(prefix) && other !== name)
+  // Nobody waits for it, and it is quicker than Node.
+  if (others.length > 0) spawn('rm', ['-rf', ...others], { cwd: tmpdir(), stdio: 'ignore', detached: true }).unref()
   return { home, how: `made in ${((performance.now() - startedAt) / 1000).toFixed(1)} s, ${together} runs in each transaction, kept in ${basename(folder)}` }
 }
 
