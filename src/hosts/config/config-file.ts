@@ -66,7 +66,7 @@ export function removedText(file: ConfigFile, text: string, made: readonly Path[
   const document = openDocument(file.path, file.format, text)
   const containers = containersOf(file, document)
   prune(document, containers, removed(document, file), made)
-  return file.isOwn && Object.keys(document.value as object).length === 0 ? undefined : document.text
+  return file.isOwn && /^\s*\{\s*\}\s*$/.test(document.text) ? undefined : document.text
 }
 
 /** The objects and lists of the text that hold something of ours, outer ones first. */
