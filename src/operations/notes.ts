@@ -46,7 +46,7 @@ export const noteAdd = operation({
     examples: [
       "holdfast note add 'tests need a running Redis' --category environment",
       "holdfast note add 'tests start Redis themselves' --supersedes h8v5mbj29z3x",
-      "holdfast note add 'answer in British English' --category preference --scope user",
+      "holdfast note add 'answer in British English' --scope user",
     ],
   },
   run: (app, input) => app.addNote(input),

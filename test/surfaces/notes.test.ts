@@ -235,7 +235,7 @@ describe('more notes than there is room for', () => {
     const { stdout } = await place.cli(['note', 'add', 'newest'])
     const weak = /retired, least useful: (\w{12}) {2}weak/.exec(stdout)?.[1] ?? ''
     expect(weak).not.toBe('')
-    expect((await place.cli(['note', 'list', '--retired'])).stdout).toMatch(/\[least useful\] weak/)
+    expect((await place.cli(['note', 'list', '--retired'])).stdout).toMatch(/convention 0\.1 \(retired, least useful\): weak/)
     expect((await place.cli(['note', 'update', weak, '--restore'])).stdout).toMatch(/^Restored note \w+\.\n {2}retired, least useful: \w+ {2}newest\n/)
     // What a project says counts for nobody else.
     writeFileSync(join(place.world.root, 'holdfast.json'), JSON.stringify({ notes: { maxPerScope: 1 } }))

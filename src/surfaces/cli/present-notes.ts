@@ -2,7 +2,7 @@ import type { ExportedNotes, FoundNotes } from '../../app/api.ts'
 import type { ImportedNotes, Note, SavedNote } from '../../core/note.ts'
 import { oneLine, plural } from '../../core/text.ts'
 import type { At } from './print.ts'
-import { hanging, table } from './width.ts'
+import { hanging } from './width.ts'
 
 const verbs: Readonly<Record<SavedNote['saved'], string>> = {
   added: 'Saved note',
@@ -28,17 +28,18 @@ const reasonsInWords = { superseded: 'superseded', 'least-useful': 'least useful
 
 export function presentNotes({ notes }: { readonly notes: readonly Note[] }, at: At): string {
   if (notes.length === 0) return 'No notes yet.'
-  return table(
-    notes.map((note) => [note.id, placeIn(note), note.category, String(note.confidence), textOf(note)]),
-    at.columns,
-  )
+  // A fact that is cut short is none, so that its text goes on under its beginning.
+  return notes
+    .map((note) => hanging(`${note.id}  `, `${factsOf(note)}: ${[oneLine(note.text), ...note.tags.map((tag) => `#${tag}`)].join(' ')}`, at.columns))
+    .join('\n')
 }
 
-const placeIn = ({ scope, workspace }: Note): string => (workspace === null ? scope : `workspace ${workspace}`)
-
-function textOf({ text, tags, retired }: Note): string {
-  const why = retired === null ? [] : [`[${reasonsInWords[retired.why]}${retired.by === null ? '' : ` by ${retired.by}`}]`]
-  return [...why, oneLine(text), ...tags.map((tag) => `#${tag}`)].join(' ')
+/** `gotcha 0.8`, and what is not usual: another scope than the project, and that it is retired. */
+function factsOf({ scope, workspace, category, confidence, retired }: Note): string {
+  const place = scope === 'project' ? [] : [workspace === null ? scope : `workspace ${workspace}`]
+  const why = retired === null ? [] : [`retired, ${reasonsInWords[retired.why]}${retired.by === null ? '' : ` by ${retired.by}`}`]
+  const unusual = [...place, ...why]
+  return `${category} ${confidence}${unusual.length === 0 ? '' : ` (${unusual.join('; ')})`}`
 }
 
 export function presentFoundNotes({ notes, more }: FoundNotes, at: At): string {
