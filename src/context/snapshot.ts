@@ -5,8 +5,8 @@
  */
 
 import { formatDuration } from '../core/limits.ts'
+import type { Note } from '../core/note.ts'
 import { isFailing, type RunRecord } from '../core/run.ts'
-import type { Note } from '../core/store.ts'
 import { byteLength, clampLine, headBytes, plural, stripControls } from '../core/text.ts'
 import { rankNotes } from './notes.ts'
 import type { BackgroundShell, SessionFacts } from './session-facts.ts'

@@ -2,8 +2,6 @@ import type { Note, NoteFilter } from './note.ts'
 import type { RunRecord, Verdict } from './run.ts'
 import type { Printed, Shown } from './stats.ts'
 
-export { type Note, type NoteCategory, noteCategories } from './note.ts'
-
 /** What `runs` filters by. Every part that is given must hold. */
 export interface RunFilter {
   /** Substring, case folded, of id, purpose or command. */
