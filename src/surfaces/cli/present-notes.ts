@@ -27,7 +27,7 @@ function retiredLines(retires: readonly Note[], at: At): string[] {
 const reasonsInWords = { superseded: 'superseded', 'least-useful': 'least useful', released: 'workspace released' } as const
 
 export function presentNotes({ notes }: { readonly notes: readonly Note[] }, at: At): string {
-  if (notes.length === 0) return 'No notes yet.'
+  if (notes.length === 0) return 'No notes.'
   // A fact that is cut short is none, so that its text goes on under its beginning.
   return notes
     .map((note) => hanging(`${note.id}  `, `${factsOf(note)}: ${[oneLine(note.text), ...note.tags.map((tag) => `#${tag}`)].join(' ')}`, at.columns))
