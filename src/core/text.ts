@@ -132,7 +132,8 @@ export function lastFrame(line: string): string {
 
 /** One raw line as it may be shown: no escape sequences, one frame, nothing at the end. */
 export function cleanLine(line: string): string {
-  return lastFrame(stripControls(line)).trimEnd()
+  // Lines that end in both have nothing else to take out, as a rule.
+  return lastFrame(stripControls(line.endsWith('\r') ? line.slice(0, -1) : line)).trimEnd()
 }
 
 /** Text of others as one line that cannot forge a heading or a second line. */
