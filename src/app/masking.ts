@@ -90,6 +90,7 @@ const maxSearchedBytes = 144 * 1024 ** 2
  * not looked up: it would take longer than to print them. `mayCome` may still be printed.
  */
 export function keepPrintedSecrets(folder: RunFolder, secrets: readonly string[], mayCome: readonly string[] = []): void {
+  if (secrets.length === 0 && mayCome.length === 0) return
   // A stream without a byte has no log, and what comes behind its head is beside it.
   const logs = [folder.stdout, folder.stderr, folder.screen].filter((path) => existsSync(path)).map((path) => findPieces(path, undefined))
   const wanted = secrets.filter((secret) => secret.length >= minSecretLength)

@@ -28,8 +28,9 @@ import { resumeFrom, takeSnapshot } from './snapshots.ts'
 import { stopEnded, stopForeign } from './stopping.ts'
 import type { WorkspaceUseCases } from './workspaces.ts'
 
-/** Runs wait so long for others to be indexed with them, so that a burst of short ones is not held up by it. */
+/** Outputs are indexed so long after the last run ended: while one command follows the other none is held up by it, unless so many wait. */
 const indexAfterMs = 250
+const maxUnindexed = 64
 /** What a run that other programs hold may take to end when this process closes. */
 const closeMs = 4_000
 
@@ -73,7 +74,8 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       // One that was let go of is indexed by whoever finds its end.
       if (record.state === 'running') return
       ended.push(record)
-      indexing ??= setTimeout(() => later(indexEnded), indexAfterMs).unref()
+      if (!indexing) indexing = setTimeout(() => later(indexEnded), indexAfterMs).unref()
+      else if (ended.length < maxUnindexed) indexing.refresh()
     })
   }
 
