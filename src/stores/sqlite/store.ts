@@ -58,9 +58,10 @@ export function sqliteStore(access: Access): Store {
     },
     index: (id, tokens, whole, traits) =>
       access.write((connection) => {
-        const seq = seqOf(connection, id)
-        if (seq === undefined) return
-        connection.run('delete from outputs where rowid = ?', [seq])
+        const [row] = connection.all('select seq, indexed from runs where id = ?', [id])
+        if (!row) return
+        const seq = Number(row[0])
+        if (row[1] !== 0) connection.run('delete from outputs where rowid = ?', [seq])
         connection.run('insert into outputs (rowid, tokens) values (?, ?)', [seq, tokens])
         connection.run('update runs set indexed = ?, traits = ? where seq = ?', [whole ? 2 : 1, traits ?? null, seq])
       }),
