@@ -54,6 +54,9 @@ describe('the facts of a session', () => {
       files: [{ path: 'a', edits: 2 }],
       errors: [{ what: 'y' }],
     })
+    const later = factsOf([asked('second'), asked('fourth')])
+    expect(combineFacts(transcript, later)).toMatchObject({ task: 'first', requests: ['fourth', 'second', 'third'] })
+    expect(combineFacts(later, transcript)).toMatchObject({ task: 'first', requests: ['third', 'second', 'fourth'] })
     expect(combineFacts(noFacts, recorded)).toEqual(recorded)
     expect(combineFacts(recorded, noFacts)).toEqual(recorded)
   })

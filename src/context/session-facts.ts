@@ -134,7 +134,9 @@ export function factsOf(activities: Iterable<Activity>, mask: (text: string) => 
 
 /** Two accounts of the same session as one. Where they differ, the second has the word. */
 export function combineFacts(first: SessionFacts, second: SessionFacts): SessionFacts {
-  const task = first.task ?? second.task
+  // An account that began later calls a later request the task.
+  const task = second.task !== null && (first.task === null || second.requests.some(isLike(first.task))) ? second.task : first.task
+  const asked = [second, first].flatMap((facts) => [...facts.requests, ...(facts.task === null ? [] : [facts.task])])
   const files = new Map(first.files.map((file) => [file.path, file]))
   for (const file of second.files) {
     const other = files.get(file.path)
@@ -145,8 +147,8 @@ export function combineFacts(first: SessionFacts, second: SessionFacts): Session
   const failing = joined(second.errors, first.errors, ({ what }) => what, most.errors)
   return {
     task,
-    requests: joined(second.requests, first.requests, beginning, most.requests + 1)
-      .filter((text) => task === null || beginning(text) !== beginning(task))
+    requests: joined(asked, [], beginning, asked.length)
+      .filter((text) => task === null || !isLike(task)(text))
       .slice(0, most.requests),
     files: rankFiles([...new Set(order)].flatMap((path) => files.get(path) ?? [])),
     decisions: joined(second.decisions, first.decisions, (text) => text, most.decisions),
@@ -160,6 +162,10 @@ export function combineFacts(first: SessionFacts, second: SessionFacts): Session
 
 /** What was recorded of a long text is shorter than the text. */
 const beginning = (text: string): string => text.slice(0, 100)
+const isLike =
+  (text: string) =>
+  (other: string): boolean =>
+    beginning(text) === beginning(other)
 
 /** Whether there is anything that the next session would want to know. */
 export function saysSomething({ task, requests, files, errors, todos }: SessionFacts): boolean {

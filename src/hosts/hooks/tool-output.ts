@@ -37,7 +37,7 @@ const saysWhy = [/(?:error|exception|panic|fatal)s?\b/i, /\b(?:failed|failure|ca
 const aboutTheCall =
   /^\W{0,4}(?:exit[ _-]?code|exited with|process exited|process group|command exited|chunk id|wall time|original token count|directory:|command:|[a-z ]{1,20}: \((?:none|empty)\)$)/i
 /** What hosts put before an output. */
-const label = /^(?:output|stdout|stderr|error):(?: |$)/i
+const label = /^(?:output|stdout|stderr):(?: |$)/i
 
 function reasonIn(text: string, mask: Mask): string | null {
   const ends = text.length > 2 * lookedAt ? `${text.slice(0, lookedAt)}\n${text.slice(-lookedAt)}` : text

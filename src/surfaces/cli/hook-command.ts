@@ -33,8 +33,9 @@ export interface HookIo {
 
 /** A host waits for its hooks, so that an answer that is not there by then is none. */
 const answerByMs = 250
-/** On a busy machine the start alone takes longer; then there is so much left at least. */
-const leastMs = 150
+/** On a busy machine everything takes longer, in proportion to the start, up to this. */
+const answerByStarts = 4
+const latestMs = 2_000
 /** Some hosts send the whole output of a tool. */
 const maxInputBytes = 16 * 1024 ** 2
 /** Nothing has come by then: somebody typed the command, or the host sends nothing. */
@@ -46,7 +47,7 @@ const inputByMs = 120
  */
 export async function answerHostHook(args: readonly string[], io: HookIo): Promise<void> {
   const host = hostOf(args[0] ?? '')
-  const deadline = Math.max(answerByMs, io.sinceStartMs() + leastMs)
+  const deadline = answerTime(io)
   const timeLeft = (): number => deadline - io.sinceStartMs()
   if (host === undefined) return
   let event: HookEvent | undefined
@@ -60,6 +61,11 @@ export async function answerHostHook(args: readonly string[], io: HookIo): Promi
   })().catch(() => undefined)
   const context = await within(answered, timeLeft)
   await print(io.stdout, answerOf(host, event?.moment, context))
+}
+
+function answerTime({ env, sinceStartMs }: HookIo): number {
+  const wanted = /^\d{2,5}$/.test(env.HOLDFAST_HOOK_MS ?? '') ? Number(env.HOLDFAST_HOOK_MS) : undefined
+  return wanted ?? Math.min(latestMs, Math.max(answerByMs, answerByStarts * sinceStartMs()))
 }
 
 function parse(text: string): unknown {
