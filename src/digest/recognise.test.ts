@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { sample } from '../../test/support/recognised.ts'
 import { byteLength, splitLines } from '../core/text.ts'
 import { digestLog } from './digest.ts'
 import { textSection } from './log.ts'
@@ -56,4 +57,28 @@ it('a line that no tool knows is not lost because a tool is known', () => {
   const digest = digestLog([stream(log)], { budget: 1024, failed: true })
   expect(digest).toContain('1200 passed')
   expect(digest).toContain('403 | fatal: the disk is full')
+})
+
+describe('of a log of which not every line was read', () => {
+  const filler = (from: number): string =>
+    Array.from({ length: 60_000 }, (_, i) => `[${from + i}] worker ${i % 7}: request for /api/items/${(i * 37) % 9973} is done\n`).join('')
+  const errors = Array.from({ length: 200 }, (_, i) => `src/m${i}.ts(${i + 1},7): error TS2304: Cannot find name 'm${i}'.\n`).join('')
+
+  it('what was counted is said to be the least there can be', () => {
+    const [words = ''] = recognise([stream(`${filler(0)}${errors}${filler(60_000)}`)]).map(describeRecognised)
+    const count = Number(/^tsc: at least (\d+) errors$/.exec(words)?.[1])
+    expect(count).toBeGreaterThan(0)
+    expect(count).toBeLessThanOrEqual(200)
+    expect(recognise([stream(errors)]).map(describeRecognised)).toEqual(['tsc: 200 errors'])
+  })
+
+  it('what the tool states is said as it is', () => {
+    const text = `${filler(0)}${sample('vitest-colour')}${filler(60_000)}`
+    expect(recognise([stream(text)]).map(describeRecognised)).toEqual(['vitest: 4 failed, 2 passed, 1 skipped (7 tests)'])
+  })
+
+  it('what a log lacks counts as not read', () => {
+    const cut = { ...stream(errors), sections: [textSection(errors), textSection(errors, 5_000)], lines: 5_199, droppedBytes: 90_000 }
+    expect(recognise([cut]).map(describeRecognised)).toEqual(['tsc: at least 400 errors'])
+  })
 })

@@ -1,4 +1,3 @@
-import { byteLength, formatCount, oneLine, plural } from '../core/text.ts'
 import { carriersIn, withoutCarriers } from './carrier.ts'
 import { lanesOf, type SourcedLine } from './lanes.ts'
 import { linesToRead } from './lines-to-read.ts'
@@ -6,12 +5,23 @@ import type { LineRef, LogStream } from './log.ts'
 import { lineHead, lineToJudge } from './log.ts'
 import { merge } from './merged.ts'
 import { recognisers } from './recognisers/all.ts'
-import type { Counts, LogLine, Part, Recognised, Recogniser } from './recognisers/recogniser.ts'
+import type { LogLine, Recognised, Recogniser } from './recognisers/recogniser.ts'
 import { sourceOf, unwrap } from './wrapper.ts'
+
+export { describeRecognised } from './recognised-words.ts'
 
 /** What the tools that a log is of said in it; empty where none is known. */
 export function recognise(streams: readonly LogStream[], known: readonly Recogniser[] = recognisers): Recognised[] {
   const refs = streams.flatMap((stream) => linesToRead(stream).map((ref) => ({ stream, ref })))
+  const found = recogniseIn(streams, refs, known)
+  return hasGaps(refs) ? found.map((recognised) => ({ ...recognised, isPartial: true })) : found
+}
+
+/** True where lines are missing in front of the first one or between two of them. */
+const hasGaps = (refs: readonly PlacedRef[]): boolean =>
+  refs.some(({ stream, ref }, i) => ref.number !== (refs[i - 1]?.stream === stream ? (refs[i - 1] as PlacedRef).ref.number : 0) + 1)
+
+function recogniseIn(streams: readonly LogStream[], refs: readonly PlacedRef[], known: readonly Recogniser[]): Recognised[] {
   const carriers = Math.max(0, ...streams.flatMap(({ sections }) => sections.map(carriersIn)))
   const raw = linesOf(refs, lineToJudge, 0)
   const apart = lanesOf(raw) && recogniseApart(linesOf(refs, lineHead, 0), known)
@@ -72,50 +82,4 @@ function presentIn(lines: readonly LogLine[], known: readonly Recogniser[]): Rec
     if (absent.some(({ signs }) => signs.test(text))) absent = absent.filter(({ signs }) => !signs.test(text))
   }
   return known.filter((recogniser) => !absent.includes(recogniser))
-}
-
-/** `vitest: 3 failed, 20 passed (23 tests)`. Only what is known is said, and never that nothing failed unless the log states it. */
-export function describeRecognised({ tool, noun, counts, parts = [] }: Recognised): string {
-  const words = countWords(counts, noun)
-  const counted = parts.filter((part) => countWords(part.counts, '') !== '')
-  const [only] = counted
-  if (words === '') return tool
-  if (counted.length > 1) return `${tool}: ${words}${partWords(counted)}`
-  return `${tool}${only && only.name !== '' ? ` in ${oneLine(only.name)}` : ''}: ${words}`
-}
-
-function countWords({ failed, passed, skipped, total, errors, warnings }: Counts, noun: string): string {
-  // Where no total says what is counted, the first count does.
-  let what = total === undefined && noun !== ''
-  const counted = (count: number, word: string): string => {
-    const said = what ? `${plural(count, noun)} ${word}` : `${formatCount(count)} ${word}`
-    what = false
-    return said
-  }
-  const parts = [
-    failed === undefined ? '' : counted(failed, 'failed'),
-    passed === undefined ? '' : counted(passed, 'passed'),
-    skipped ? counted(skipped, 'skipped') : '',
-    errors === undefined ? '' : plural(errors, 'error'),
-    warnings ? plural(warnings, 'warning') : '',
-  ].filter((part) => part !== '')
-  return `${parts.join(', ')}${total === undefined ? '' : `${parts.length === 0 ? '' : ' '}(${plural(total, noun)})`}`
-}
-
-const maxParts = 6
-const maxPartBytes = 160
-
-/** `; web 2 failed, 3 passed; api 4 passed`: those with failures first. */
-function partWords(parts: readonly Part[]): string {
-  const bad = ({ counts }: Part): number => (counts.failed ?? 0) + (counts.errors ?? 0)
-  const sorted = [...parts].sort((a, b) => bad(b) - bad(a))
-  let text = ''
-  let said = 0
-  for (const { name, counts } of sorted) {
-    const own = `; ${name === '' ? 'elsewhere' : oneLine(name)}: ${countWords({ ...counts, total: undefined }, '')}`
-    if (said >= maxParts || byteLength(text) + byteLength(own) > maxPartBytes) break
-    text += own
-    said += 1
-  }
-  return said < parts.length ? `${text}; in ${formatCount(parts.length - said)} ${said === 0 ? '' : 'more '}packages` : text
 }

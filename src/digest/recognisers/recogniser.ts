@@ -47,6 +47,8 @@ export interface Recognised {
   readonly counts: Counts
   /** Where several packages printed into one log: those of which the tool said something. Their counts make up `counts`. */
   readonly parts?: readonly Part[] | undefined
+  /** True where not every line of the log was read, so that what was counted line by line is the least there can be. */
+  readonly isPartial?: boolean | undefined
   /** In the order of the log, at most `maxFailures`; `counts` has them all. */
   readonly failures: readonly Failure[]
   /** Lines that warn, at most `maxFailures`. */

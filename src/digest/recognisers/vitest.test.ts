@@ -20,6 +20,7 @@ const table: readonly (readonly [what: string, sample: string, counts: Counts, f
       '152 Error: after the test @ fine.test.js:5:56 | ❯ Timeout._onTimeout fine.test.js:5:56',
     ],
   ],
+  ['an error before anything is found', 'vitest-startup', {}, ["3 Error: ENOENT: no such file or directory, scandir '/srv/app/nowhere' @ - | -"]],
   [
     'in colour',
     'vitest-colour',

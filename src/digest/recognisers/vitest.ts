@@ -23,7 +23,7 @@ export const vitest: Recogniser = eachRun(
   {
     name: 'vitest',
     signs:
-      /^ (?:RUN|DEV|BENCH) {1,2}v\d{1,3}\.\d|^ {1,2}FAIL {2,3}\S.{0,400}(?: > \S| \[ .{1,400} \]$)|^ Test Files {2}(?:\d|no tests$)|^⎯{3,} Failed (?:Tests|Suites) \d{1,7} ⎯{3,}$|^No test files found, exiting with code \d|^ERROR: Coverage for \w+ \(.{1,20}\) does not meet/,
+      /^ (?:RUN|DEV|BENCH) {1,2}v\d{1,3}\.\d|^ {1,2}FAIL {2,3}\S.{0,400}(?: > \S| \[ .{1,400} \]$)|^ Test Files {2}(?:\d|no tests$)|^⎯{3,} Failed (?:Tests|Suites) \d{1,7} ⎯{3,}$|^⎯{3,} (?:Startup Error|Unhandled Errors?) ⎯{3,}$|^No test files found, exiting with code \d|^ERROR: Coverage for \w+ \(.{1,20}\) does not meet/,
     open() {
       const found = gathering('vitest', 'test')
       const listed = gathering('vitest', 'test')
