@@ -25,6 +25,8 @@ export interface Reader {
 interface Waiting {
   readonly texts: readonly string[]
   readonly run: RunHits
+  /** Whether it is what a run is for and does, which many runs share. */
+  readonly isDescription?: boolean
   hit(at: number): Pick<Found, 'ref' | 'stream' | 'line' | 'order' | 'from'>
 }
 
@@ -39,6 +41,7 @@ const maxWaitingChars = 1024 * 1024
 const maxHeld = { read: 32, all: 500 }
 
 const describing = ['purpose', 'command'] as const
+const maxDull = 10_000
 
 export function openReader(context: AppContext, matcher: Matcher, only: StreamName | undefined, bounds: SearchBounds): Reader {
   const streams = only === undefined ? streamNames : [only]
@@ -47,6 +50,8 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
   let chars = 0
   let runs: RunHits[] = []
   let read = 0
+  /** Purposes and commands in which nothing was found: they come again and again. */
+  const dull = new Set<string>()
 
   /** Under a time limit each look has a price of its own, so several runs are looked at together. */
   function look(part: Waiting): void {
@@ -64,7 +69,9 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
     chars = 0
     let first = 0
     let i = 0
-    for (const { at, score, text, terms } of matcher.find(parts.flatMap((part) => part.texts))) {
+    const found = matcher.find(parts.flatMap((part) => part.texts))
+    noteDull(parts, new Set(found.map(({ at }) => at)))
+    for (const { at, score, text, terms } of found) {
       for (let part = parts[i]; part && at >= first + part.texts.length; part = parts[i]) {
         first += part.texts.length
         i += 1
@@ -73,6 +80,16 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
       for (const term of terms) run.terms.add(term)
       run.hits.push({ ...hit(at - first), record: run.record, score, text })
       if (run.hits.length > 4 * hitsPerRun) keepBest(run.hits)
+    }
+  }
+
+  function noteDull(parts: readonly Waiting[], found: ReadonlySet<number>): void {
+    let at = 0
+    for (const part of parts) {
+      for (const text of part.texts) {
+        if (part.isDescription && !found.has(at) && dull.size < maxDull) dull.add(text)
+        at += 1
+      }
     }
   }
 
@@ -88,8 +105,11 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
   function readTexts(run: RunHits, isPlain: boolean, order: number, blocksOf: (stream: StreamName) => Iterable<LineBlock | MarkedBlock>): void {
     const { record } = run
     if (only === undefined) {
-      const described = describing.map((field) => (record[field] ?? '').replace(/\s+/g, ' ').trim())
-      look({ texts: described, run, hit: (at) => ({ ref: record.id, stream: describing[at] as 'purpose' | 'command', line: null, order, from: undefined }) })
+      const described = describing
+        .map((field) => ({ stream: field, text: (record[field] ?? '').replace(/\s+/g, ' ').trim() }))
+        .filter(({ text }) => text !== '' && !dull.has(text))
+      const hit = (at: number) => ({ ref: record.id, stream: (described[at] as (typeof described)[number]).stream, line: null, order, from: undefined })
+      if (described.length > 0) look({ texts: described.map(({ text }) => text), isDescription: true, run, hit })
     }
     // Of most runs nothing is read: then their secrets are not needed either.
     let masker: Masker | undefined

@@ -121,12 +121,13 @@ describe('a search', () => {
   it('goes on while runs are removed', async () => {
     writeFileSync(join(world.root, 'holdfast.json'), JSON.stringify({ retention: { maxRuns: 5 } }))
     const keeper = await openHoldfast({ root: world.root, env: { ...world.env, HOLDFAST_SUPERVISOR: 'never' } })
-    for (let i = 0; i < 40; i += 1) await print(`needle ${i}\n${i % 2 === 0 ? 'more\n'.repeat(60_000) : ''}`)
-    const searches = Array.from({ length: 6 }, () => keeper.search({ query: 'needle', context: 1, all: true, limit: 100 }))
+    for (let i = 0; i < 16; i += 1) await print(`needle ${i}\n${i % 4 === 0 ? 'more\n'.repeat(60_000) : ''}`)
+    const searches = Array.from({ length: 3 }, () => keeper.search({ query: 'needle', context: 1, all: true, limit: 100 }))
     const [{ removed }, ...found] = await Promise.all([keeper.gc({}), ...searches])
-    expect(removed).toHaveLength(35)
-    for (const { hits } of found) expect(hits.length).toBeGreaterThanOrEqual(5)
+    expect(removed).toHaveLength(11)
+    // What a bound kept from being read is said.
+    for (const { hits, warnings } of found) expect(hits.length >= 5 || warnings.length > 0).toBe(true)
     expect(textsOf(await keeper.search({ query: 'needle', limit: 100 }))).toHaveLength(5)
     await keeper.close()
-  }, 60_000)
+  }, 120_000)
 })
