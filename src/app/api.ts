@@ -399,7 +399,7 @@ export interface SearchResult {
   /** True when there may be more than `limit` hits. */
   readonly more: boolean
   readonly suggestions: readonly SearchSuggestion[]
-  /** What was not read, where a bound was reached. */
+  /** What was not read: for a bound, or because it is not there any more; and why ripgrep could not be used. */
   readonly warnings: readonly string[]
 }
 
