@@ -185,6 +185,26 @@ describe('what may matter in a log', () => {
     ])
   })
 
+  it('are looked through once for trouble, under whatever mask, and shown through their own', () => {
+    const bytes = sourceOf(Buffer.from(`fine\nerror: no ${'luck'}\nfine\n`))
+    let reads = 0
+    const source: ByteSource = {
+      length: bytes.length,
+      read(target, from) {
+        reads += 1
+        return bytes.read(target, from)
+      },
+    }
+    const mask: Mask = { reach: 0, mask: (text) => text.replaceAll('luck', '[masked]') }
+    expect(suspectsIn({ firstLine: 1, source }).suspects).toHaveLength(1)
+    const before = reads
+    const { feeds, suspects } = suspectsIn({ firstLine: 11, source, mask })
+    expect([feeds, reads]).toEqual([3, before])
+    expect(suspects.map(({ members, lastNumber }) => [members.map((line) => [line.number, shownLine(line, 100)]), lastNumber])).toEqual([
+      [[[12, 'error: no [masked]']], 12],
+    ])
+  })
+
   it.each<[string, Buffer]>([
     ['nothing but NUL', Buffer.alloc(3_000_000)],
     ['one line of errors', Buffer.from('error '.repeat(500_000))],

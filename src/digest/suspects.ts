@@ -1,3 +1,4 @@
+import type { ByteSource } from '../core/byte-source.ts'
 import type { LineRef, LogSection } from './log.ts'
 import type { Sifted } from './sieve.ts'
 import { sift } from './sieve.ts'
@@ -38,14 +39,30 @@ interface Entry {
 }
 
 const known = new WeakMap<LogSection, Suspects>()
+/** What was found in the same bytes, of whatever section they were. */
+const inBytes = new WeakMap<ByteSource, Suspects>()
 
-/** Passes over a section once, however often it is asked for. */
+/** Passes over a section once, however often it is asked for, and under whatever mask. */
 export function suspectsIn(section: LogSection): Suspects {
   const found = known.get(section)
   if (found) return found
-  const made = lookThrough(section)
+  const before = inBytes.get(section.source)
+  const made = before ? asOf(before, section) : lookThrough(section)
   known.set(section, made)
+  if (!before) inBytes.set(section.source, made)
   return made
+}
+
+/** The same lines as those of a section of the same bytes. */
+function asOf({ suspects, ...counts }: Suspects, section: LogSection): Suspects {
+  const shift = (first: LineRef | undefined): number => (first ? section.firstLine - first.section.firstLine : 0)
+  return {
+    ...counts,
+    suspects: suspects.map(({ members, count, lastNumber }) => {
+      const by = shift(members[0])
+      return { members: members.map((line) => ({ ...line, section, number: line.number + by })), count, lastNumber: lastNumber + by }
+    }),
+  }
 }
 
 /** Line feeds in a section. */
