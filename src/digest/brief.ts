@@ -1,7 +1,7 @@
 import { byteLength, headBytes } from '../core/text.ts'
 
 // What may be left out behind the first thing that is said: what a code or a signal amounts to, for how long, and why.
-const ends = [/ \(failed\)$/, /(?:, | \(|: |; | after ).*$/, / with .*$/]
+const ends = [/ \(failed\)$/, /(?:, ended by | \(no output ).*$/, /(?:, | \(|: |; | after ).*$/, / with .*$/]
 const before = /^(?:exit|ended by|still) /
 
 /**
@@ -10,7 +10,7 @@ const before = /^(?:exit|ended by|still) /
  */
 export function briefOutcome(words: string, maxBytes: number): string {
   const shorter = ends.map((end) => words.replace(end, ''))
-  const bare = (shorter[1] ?? '').replace(before, '')
+  const bare = (shorter[2] ?? '').replace(before, '')
   const found = [words, ...shorter, bare].find((text) => byteLength(text) <= maxBytes)
   return found ?? (/^\d/.test(bare) ? '' : headBytes(bare, maxBytes))
 }

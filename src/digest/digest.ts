@@ -123,7 +123,8 @@ function firstLine(run: RunFacts, budget: number): string {
   ]
   const branch = tree.length === 0 ? '' : ` (${tree.join(', ')})`
   const cwd = oneLine(run.cwd)
-  const outcome = shorten(words, Math.max(Math.floor(budget * 0.6), budget - byteLength(id) - byteLength(duration) - 100))
+  const most = Math.max(Math.floor(budget * 0.6), budget - byteLength(id) - byteLength(duration) - 100)
+  const outcome = run.state === 'failed' ? shorten(words, most) : briefOutcome(words, most)
   const room = Math.min(240, Math.max(32, Math.floor(budget / 5)), budget - byteLength(outcome + duration + branch + id) - 2)
   const place = byteLength(cwd) <= room ? cwd : room >= 16 ? `...${tailBytes(cwd, room - 3)}` : ''
   const full = `${outcome}${duration}${place === '' ? '' : `; ${place}${branch}`}${id}`
