@@ -6,12 +6,15 @@ import { builtInRuntimes, resolveRuntime } from './command.ts'
 import type { AppContext } from './context.ts'
 import { examinePlace } from './doctor-supervisor.ts'
 import { makeHome } from './home.ts'
+import { lastHookTrouble } from './hooks-log.ts'
 import type { WorkspaceUseCases } from './workspaces.ts'
 
 type Check = DoctorResult['checks'][number]
 
 const minFreeBytes = 256 * 1024 ** 2
 const scanTimeoutMs = 5_000
+/** What was longer ago says little of now. */
+const troubleMs = 24 * 60 * 60_000
 
 /** Looks at everything that Holdfast stands on and says what does not hold. */
 export async function examine(context: AppContext, workspaces: Pick<WorkspaceUseCases, 'examine' | 'repair'>, fix: string | undefined): Promise<DoctorResult> {
@@ -28,6 +31,7 @@ export async function examine(context: AppContext, workspaces: Pick<WorkspaceUse
     ...(plain ? [await pipes(context)] : []),
     await scan(context),
     ...runtimes(context),
+    ...hooks(context),
   ]
   const checks = [...own, ...(await workspaces.examine()).map(ofWorkspaces)]
   return { ok: checks.every(({ status }) => status !== 'failed'), checks, ...(fixed === undefined ? {} : { fixed }) }
@@ -106,6 +110,12 @@ function runtimes({ settings, ownEnv }: AppContext): Check[] {
       detail: `${program} is not on the PATH; scripts of this runtime cannot run`,
     }
   })
+}
+
+/** Hooks never fail their hosts, so that nobody hears of what went wrong in one. */
+function hooks({ home, now }: AppContext): Check[] {
+  const trouble = lastHookTrouble(home.path, troubleMs, now())
+  return trouble === undefined ? [] : [{ name: 'hooks', status: 'warning', detail: `the last trouble of a hook: ${trouble}` }]
 }
 
 function findProgram(program: string, path: string): string | undefined {

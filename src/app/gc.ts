@@ -5,6 +5,7 @@ import { toHoldfastError } from '../core/errors.ts'
 import type { RunRecord, StreamTotals } from '../core/run.ts'
 import type { GcResult } from './api.ts'
 import type { AppContext } from './context.ts'
+import { collectSessions } from './session-facts.ts'
 
 /** Without being asked, old runs are removed once a day. */
 const everyMs = 24 * 60 * 60_000
@@ -12,7 +13,8 @@ const overheadBytes = 4_096
 const batchSize = 500
 
 /**
- * Removes what is older, more or larger than the configuration keeps; never a run that goes on or is pinned. The folder
+ * Removes what is older, more or larger than the configuration keeps; never a run that goes on or is pinned. What is kept of sessions of
+ * agents has bounds of its own. The folder
  * of a run goes as a whole: it is renamed first, so that no half of it is ever seen.
  */
 export async function collectGarbage(context: AppContext, dryRun: boolean): Promise<GcResult> {
@@ -41,6 +43,7 @@ export async function collectGarbage(context: AppContext, dryRun: boolean): Prom
     kept += 1
     keptBytes += bytes
   }
+  if (!dryRun) collectSessions(context.home.path, context.now())
   const warnings = dryRun
     ? []
     : await removeRuns(

@@ -56,6 +56,7 @@ describe('without files', () => {
       'supervisor.idleMs': '10m',
       'digest.budget': 2048,
       'notes.maxPerScope': 200,
+      'hooks.leadToExec': false,
       'workspaces.root': null,
       'workspaces.setup': null,
       'workspaces.copyOnWrite': false,
@@ -101,6 +102,7 @@ describe('a value', () => {
     [{ retention: { maxBytes: '1GiB' } }, (s) => s.retention.maxBytes, 1024 ** 3],
     [{ digest: { budget: 4096 } }, (s) => s.digest.budget, 4096],
     [{ digest: { budget: '1KiB' } }, (s) => s.digest.budget, 1024],
+    [{ hooks: { leadToExec: true } }, (s) => s.hooks.leadToExec, true],
     [{ $schema: './node_modules/holdfast/schemas/config.schema.json', enabled: true }, (s) => s, defaultSettings],
   ])('%j is read', async (file, of, expected) => {
     expect(of((await load(file)).settings)).toEqual(expected)
@@ -150,7 +152,7 @@ describe('a value', () => {
     [{ enabled: 'no' }, 'enabled is "no"; accepted: true or false'],
     [
       { limts: {} },
-      'limts is no setting; did you mean limits? (accepted: $schema, enabled, limits, runtimes, env, mask, retention, supervisor, workspaces, digest, notes)',
+      'limts is no setting; did you mean limits? (accepted: $schema, enabled, limits, runtimes, env, mask, retention, supervisor, workspaces, digest, notes, hooks)',
     ],
     [{ limits: { timeout_ms: 5 } }, 'limits.timeout_ms is no setting; did you mean limits.timeoutMs? (accepted in limits: timeoutMs,'],
     [{ budget: 5 }, 'budget is no setting; did you mean digest.budget? (accepted: '],

@@ -65,6 +65,7 @@ const right: Readonly<Record<string, readonly unknown[]>> = {
   'retention.maxRuns': [1],
   'retention.maxBytes': ['1GiB', 1],
   'digest.budget': [1, '4KiB'],
+  'hooks.leadToExec': [true, false],
 }
 
 /** A file whose groups are right and whose values most often are. */

@@ -23,7 +23,7 @@ const mayImport: Record<string, readonly string[] | '*'> = {
   operations: ['app', 'core'],
   'surfaces/mcp': ['operations', 'app', 'core'],
   'surfaces/acp': ['surfaces/mcp', 'app', 'core'],
-  'surfaces/cli': ['surfaces/mcp', 'surfaces/acp', 'compose', 'operations', 'app', 'providers', 'core'],
+  'surfaces/cli': ['surfaces/mcp', 'surfaces/acp', 'compose', 'operations', 'app', 'providers', 'hosts', 'core'],
   compose: '*',
   index: '*',
 }

@@ -71,8 +71,8 @@ describe('help', () => {
   it('has every operation', () => {
     expect(commands.map((command) => command.words)).toEqual(commandWords)
     const words = commands.map((command) => command.words.replace(' ', '-'))
-    // These two are no operations: one serves them, the other needs no project.
-    expect(words.filter((word) => word !== 'mcp' && word !== 'classify').sort()).toEqual(operations.map((op) => op.name).sort())
+    // These are no operations: they serve agents and their hosts, or need no project.
+    expect(words.filter((word) => !['mcp', 'acp', 'hook', 'classify'].includes(word)).sort()).toEqual(operations.map((op) => op.name).sort())
     for (const command of commands) expect(generalHelp(commands)).toContain(`\n  ${command.words} `)
   })
 
