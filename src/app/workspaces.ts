@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
-import { hasReason, messageOf } from '../core/errors.ts'
-import { plural } from '../core/text.ts'
-import type { ProviderCall, ReleasedWorkspace } from '../core/workspace-provider.ts'
+import { hasReason } from '../core/errors.ts'
+import type { ProviderCall } from '../core/workspace-provider.ts'
 import { createGit, type Git } from '../git/git.ts'
 import type { WorkspaceContext } from '../workspaces/context.ts'
 import { forgetVariables } from '../workspaces/declared.ts'
@@ -10,7 +9,7 @@ import { diffWorkspace } from '../workspaces/diff.ts'
 import { examineWorkspaces, repair } from '../workspaces/examine.ts'
 import { findWorkspace } from '../workspaces/find.ts'
 import type { Finding } from '../workspaces/finding.ts'
-import { collectWorkspaces } from '../workspaces/gc.ts'
+import { collectWorkspaces, everyCommonDir } from '../workspaces/gc.ts'
 import { listWorkspaces, summaryOf } from '../workspaces/list.ts'
 import { openWorkspace } from '../workspaces/open.ts'
 import { isMounted, mountAgain } from '../workspaces/overlay.ts'
@@ -22,14 +21,12 @@ import { showWorkspace } from '../workspaces/show.ts'
 import { emptyTrashLater, moveToTrash } from '../workspaces/trash.ts'
 import type { App, WorkspaceCall } from './api.ts'
 import type { AppContext } from './context.ts'
-import { describeHome } from './home.ts'
-import { type NoteShelf, openNoteShelf } from './note-shelf.ts'
-import { retireNotesOf } from './notes.ts'
 import { newRunId } from './run-id.ts'
 import type { RunWorkspace } from './run-workspace.ts'
 import { findPrivateFolder } from './sandbox-environment.ts'
 import { createWorkspaceCommands, type RunUseCases } from './workspace-commands.ts'
 import { masked } from './workspace-masking.ts'
+import { notesOfRepository, retireCollected, withRetiredNotes } from './workspace-notes.ts'
 
 /** What the app does with workspaces; loaded when it is asked for one. */
 export interface WorkspaceUseCases
@@ -86,27 +83,6 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     if (homes.length > 0) emptyTrashLater(room)
   }
 
-  /** The notes of the project that a workspace belongs to, and of its workspaces. */
-  async function notesOf(workspace: string, repo: string | undefined): Promise<NoteShelf> {
-    const found = await findWorkspace({ root: context.workspaces.root(), base: context.base }, workspace, repo).catch(() => undefined)
-    const repository = context.repositoryOf(found?.record.path ?? resolve(context.base, repo ?? '.'))
-    const home = repository && describeHome({ ...context.homePlace, project: repository.mainRoot })
-    if (home === undefined || home.path === context.home.path) return context.records.notes
-    return openNoteShelf({ folder: home.notes, openLock: context.openLock, now: context.now })
-  }
-
-  /** The notes of a workspace that is gone are retired. That this fails is told, and releasing again does it. */
-  async function withRetiredNotes(released: ReleasedWorkspace, notes: NoteShelf): Promise<ReleasedWorkspace> {
-    try {
-      const count = await retireNotesOf(notes, released.id, context.now())
-      if (count === 0) return released
-      const detail = `${plural(count, 'note')} of the workspace ${count === 1 ? 'is' : 'are'} retired; holdfast note list --retired has ${count === 1 ? 'it' : 'them'}`
-      return { ...released, actions: [...released.actions, { name: 'retired-notes', status: 'done', detail }] }
-    } catch (error) {
-      return { ...released, warnings: [...released.warnings, `the notes of the workspace could not be retired: ${messageOf(error)}`] }
-    }
-  }
-
   return {
     contextFor,
     async ensureMounted({ commonDir, record: { overlay, path } }) {
@@ -120,10 +96,10 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
     },
     async releaseWorkspace(input, call = {}) {
       const room = await contextFor(input.repo)
-      const notes = await notesOf(input.workspace, input.repo)
+      const found = await findWorkspace(room, input.workspace, input.repo).catch(() => undefined)
       const released = await releaseWorkspace(room, input, callOf(call))
       if (released.released) discardHomes(room, [released.id])
-      return shown(await withRetiredNotes(released, notes))
+      return shown(await withRetiredNotes(context, released, found ? notesOfRepository(context, found.commonDir) : context.records.notes))
     },
     async listWorkspaces(input) {
       return shown(await listWorkspaces(await contextFor(input.repo), input))
@@ -144,8 +120,7 @@ export function createWorkspaces(context: AppContext, runs: RunUseCases): Worksp
       if (!collected.dryRun) {
         const ids = collected.released.map(({ id }) => id)
         discardHomes(room, ids)
-        // Of other projects they stay where they are; nobody works in their workspace, so that nobody is shown them.
-        for (const id of ids) await retireNotesOf(context.records.notes, id, context.now()).catch(() => {})
+        await retireCollected(context, ids, everyCommonDir(room, input))
       }
       return shown(collected)
     },

@@ -90,7 +90,7 @@ function describe(root: string, found: string): Repository | undefined {
 }
 
 /** Depends on the common folder alone, so that all worktrees agree. */
-function mainRootOf(commonDir: string): string {
+export function mainRootOf(commonDir: string): string {
   if (basename(commonDir) === '.git') return dirname(commonDir)
   // A submodule keeps its state inside the repository above it, and says where its checkout is.
   const worktree = coreSetting(commonDir, 'worktree')

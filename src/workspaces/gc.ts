@@ -49,7 +49,7 @@ const runningMs = 5_000
  */
 export async function collectWorkspaces(context: WorkspaceContext, request: CollectRequest): Promise<CollectedWorkspaces> {
   const dryRun = request.dryRun === true
-  const commonDirs = request.all ? everyCommonDir(context, request.repo) : [requireCommonDir(context, request.repo)]
+  const commonDirs = everyCommonDir(context, request)
   const all = commonDirs.flatMap((commonDir) => listRecords(commonDir).map((found) => ({ commonDir, ...found })))
   if (request.artifacts === true) return collectArtifacts(context, all, dryRun)
   const plan = await atOnce(looksAtOnce, all, async (candidate) => ({ ...candidate, ...(await judge(context, candidate)) }))
@@ -156,7 +156,9 @@ const inDays = (ms: number): string => {
   return days >= 1 ? `${days} ${days === 1 ? 'day' : 'days'}` : `${Math.max(0, Math.floor(ms / 3_600_000))} h`
 }
 
-function everyCommonDir(context: WorkspaceContext, repo: string | undefined): readonly string[] {
+/** The repositories whose workspaces are looked at. */
+export function everyCommonDir(context: WorkspaceContext, { repo, all }: Pick<CollectRequest, 'repo' | 'all'>): readonly string[] {
+  if (!all) return [requireCommonDir(context, repo)]
   const here = repo === undefined ? findRepository(context.base)?.commonDir : requireCommonDir(context, repo)
   return [...new Set([...(here ? [here] : []), ...repositoriesBelow(context.root).commonDirs])]
 }

@@ -266,4 +266,22 @@ describe('notes of a workspace', () => {
     expect((await holdfast.listNotes({})).notes).toEqual([])
     expect((await holdfast.listNotes({ retired: true, workspace: id })).notes.map(({ retired }) => retired?.why)).toEqual(['released', 'released'])
   })
+
+  inPlace('are retired also where it is released from another project', async (place) => {
+    const { root, env, folder } = place.world
+    const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.org', ...args], { cwd: root, env })
+    git('init', '--quiet', '--initial-branch=main')
+    git('commit', '--quiet', '--allow-empty', '-m', 'first')
+    const other = join(folder, 'other')
+    mkdirSync(other)
+    const holdfast = await place.again()
+    for (const branch of ['one', 'two']) {
+      await holdfast.openWorkspace({ branch })
+      await holdfast.addNote({ text: `about ${branch}`, workspace: branch })
+    }
+    const elsewhere = await place.again({ root: other })
+    expect((await elsewhere.releaseWorkspace({ workspace: 'one' })).actions).toContainEqual(expect.objectContaining({ name: 'retired-notes' }))
+    expect((await holdfast.listNotes({})).notes.map(({ text }) => text)).toEqual(['about two'])
+    expect((await holdfast.listNotes({ retired: true })).notes.map(({ text }) => text)).toEqual(['about one'])
+  })
 })

@@ -24,7 +24,7 @@ export const noteListCommand = commandFor(noteList, 'note list', group, { presen
 export const noteSearchCommand = commandFor(noteSearch, 'note search', group, { present: shown<FoundNotes>(presentFoundNotes) })
 
 export const noteUpdateCommand = commandFor(noteUpdate, 'note update', group, {
-  options: [tagOption, supersedesOption],
+  options: [{ ...tagOption, about: 'A tag, in place of all that it has. May be repeated.' }, supersedesOption],
   present: shown<SavedNote>(presentSaved),
 })
 
