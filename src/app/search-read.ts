@@ -63,6 +63,7 @@ export function openReader(context: AppContext, matcher: Matcher, only: StreamNa
 
   /** Moves the answers among the waiting texts to the hits of their runs. */
   function match(): void {
+    if (texts === 0) return
     const parts = waiting
     waiting = []
     texts = 0

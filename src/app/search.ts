@@ -59,7 +59,7 @@ export async function searchRuns(context: AppContext, input: SearchInput): Promi
         }
         // A long search lets others of this process have their turn.
         if (looked % 8 === 7) await new Promise((resolve) => setImmediate(resolve))
-        keep(reader.read(await latest(context, record), looked, scanned))
+        keep(reader.read(isSettled(record) ? record : await latest(context, record), looked, scanned))
         looked += 1
       }
     }
@@ -92,9 +92,11 @@ function contextOf(lines: number | undefined): number {
   return lines
 }
 
+/** Whether the run is as the index was told. */
+const isSettled = ({ leftovers, pty }: Candidate): boolean => leftovers.length === 0 && !pty
+
 /** The run as it is now: what it left behind may have printed more since the index was told of its end. */
 async function latest(context: AppContext, candidate: Candidate): Promise<Candidate> {
-  if (candidate.leftovers.length === 0 && !candidate.pty) return candidate
   const folder = context.records.folder(candidate.id)
   const record = candidate.leftovers.length === 0 ? candidate : (readRecord(folder, candidate.id) ?? candidate)
   await prepareText(folder, record)
