@@ -14,25 +14,30 @@ export async function digest({ quick, world, goals }) {
   const toReading = await measureLog({ quick, root, holdfast, name: 'build.log', title: 'a build', line: buildLine })
   // To count lines and to read the bytes are what nobody can do without.
   goals.most('digest of a long log, to 2 wc -l and reading it', 1, toReading)
+  for (const [title, line] of kinds) {
+    const ratio = await measureLog({ quick, root, holdfast, name: 'kind.log', title, line, alone: true })
+    process.stdout.write(`to 2 wc -l and reading it: ${times(ratio)}\n`)
+  }
   await measureLog({ quick, root, holdfast, name: 'hostile.log', title: 'a flood, every tenth line like an error and unlike all others', line: floodLine })
   await holdfast.close()
 }
 
-async function measureLog({ quick, root, holdfast, name, title, line }) {
+/** `alone`: the digest beside counting lines and reading, and no more. */
+async function measureLog({ quick, root, holdfast, name, title, line, alone = false }) {
   const bytes = (quick ? 10 : 100) * megabyte
   const path = join(root, name)
   writeLog(path, bytes, line)
   const results = await interleaved(
     [
       { name: 'wc -l FILE', run: () => rawQuiet('wc', ['-l', path]) },
-      { name: 'cat FILE', run: () => rawQuiet('cat', [path]) },
       { name: 'read in this process', run: () => withFile(path, readAll) },
       { name: 'digest in this process', run: () => withFile(path, (log) => holdfast.digest({ text: log })) },
+      { name: 'cat FILE', run: () => rawQuiet('cat', [path]) },
       { name: 'node -e 0', run: () => rawQuiet(process.execPath, ['-e', '0']) },
       { name: 'holdfast digest FILE', run: () => rawQuiet(...cliArgv(['digest', path]), { cwd: root }) },
       { name: 'exec of cat FILE, no room for its digest', run: () => holdfast.exec({ argv: ['cat', path], budget: 1 }) },
       { name: 'exec of cat FILE, digest included', run: () => holdfast.exec({ argv: ['cat', path] }) },
-    ],
+    ].slice(0, alone ? 3 : undefined),
     { rounds: quick ? 3 : 7, warmup: 2 },
   )
   printTable(
@@ -40,8 +45,8 @@ async function measureLog({ quick, root, holdfast, name, title, line }) {
     ['', 'ms', 'its own CPU', 'to wc -l'],
     results.map((result) => [result.name, ms(result.ms), ms(result.cpuMs), times(result.ratio)]),
   )
-  process.stdout.write(`peak memory of a process that does nothing else: ${await peakOf(path)} MB\n`)
-  const [count, , read, own] = results.map(({ taken }) => taken.map((cost) => cost.ms))
+  if (!alone) process.stdout.write(`peak memory of a process that does nothing else: ${await peakOf(path)} MB\n`)
+  const [count, read, own] = results.map(({ taken }) => taken.map((cost) => cost.ms))
   return median(own.map((taken, round) => taken / (2 * count[round] + read[round])))
 }
 
@@ -93,6 +98,26 @@ function buildLine(i) {
   if (i % 500 === 0) return `warning: unused variable: \`value_${i}\` at src/module_${i % 91}.rs:${i % 400}:9`
   return `[${i}] Compiling crate-${i % 977} v0.${i % 40}.${i % 7} (/build/workspace/crates/crate-${i % 977}) in ${i % 53}.${i % 10}s`
 }
+
+const words = 'the quick brown fox jumps over a lazy dog while servers return pages and workers collect statistics about several requests of one region'.split(
+  ' ',
+)
+const two = (n) => String(n % 60).padStart(2, '0')
+
+/** What other logs are like: the sieve meets other letters in each. */
+const kinds = [
+  ['words', (i) => Array.from({ length: 12 }, (_, k) => words[(i * 31 + k * k * 17 + ((i * k) >> 3)) % words.length]).join(' ')],
+  [
+    'times and levels',
+    (i) =>
+      `2026-01-02T03:${two(i >> 6)}:${two(i)}.123Z ${i % 97 === 0 ? 'WARN' : 'INFO'} [worker-${i % 8}] com.acme.OrderService - processed order ${i} in ${i % 300} ms`,
+  ],
+  [
+    'JSON',
+    (i) =>
+      `{"level":"info","time":${1_764_500_000_000 + i * 13},"pid":4711,"msg":"request completed","url":"/api/v1/items/${i % 5000}","status":200,"durationMs":${i % 300}}`,
+  ],
+]
 
 function floodLine(i) {
   return i % 10 === 0 ? `ERROR: request ${((i * 7919) >>> 0).toString(36)} could not reach ${((i * 104_729) >>> 0).toString(36)}, trying again` : buildLine(i)
