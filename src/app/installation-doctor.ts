@@ -188,14 +188,12 @@ async function proveHook({ host, root, found, env, run }: HookProof): Promise<Ch
   const event = eventNames[host]['session-start'] as string
   const installed = found.hooks.find((hook) => hook.event === event)
   if (!installed && found.source === undefined) return failed(name, `no hook is installed for ${event}; holdfast install ${host} --${found.scope} writes them`)
-  const argv = installed
-    ? (['/bin/sh', '-c', installed.command] as const)
-    : ([...found.launcher, 'hook', host, event] as unknown as readonly [string, ...string[]])
+  const argv = installed ? (['/bin/sh', '-c', installed.command] as const) : ([...commandIn(found.source ?? ''), 'hook', host, event] as const)
   const shown = installed?.command ?? displayArgv(argv)
   const startedAt = systemClock.now()
   try {
     const { outcome, stdout, stderr } = await run({
-      argv: [...argv] as [string, ...string[]],
+      argv: [...argv],
       cwd: root,
       env,
       stdin: JSON.stringify(sessionStart(event, root)),
@@ -212,6 +210,12 @@ async function proveHook({ host, root, found, env, run }: HookProof): Promise<Ch
   } catch (error) {
     return failed(name, `${shown} cannot be run: ${messageOf(error)}`)
   }
+}
+
+/** The words with which a plugin of ours starts Holdfast. */
+function commandIn(source: string): readonly [string, ...string[]] {
+  const words = /^const command = (\[.{1,4000}\])$/m.exec(source)?.[1]
+  return words === undefined ? ['holdfast'] : (JSON.parse(words) as [string, ...string[]])
 }
 
 /** What hosts say when a session starts; each has names of its own for the same. */
