@@ -51,7 +51,8 @@ export function commonness(finding: Finding, uses: ReadonlyMap<string, Use>, str
   return Math.min(maxCommonness, Math.max(own * 1.5, words[Math.floor(words.length * 0.4)] ?? 0))
 }
 
-const maxCommonness = 20
+/** The most that a line may weigh less for it. */
+export const maxCommonness = 20
 
 function spread(count: number, first: number, last: number, stream: LogStream): number {
   if (count < 4) return 0

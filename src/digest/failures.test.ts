@@ -78,3 +78,18 @@ describe('the digest of what tools reported as failed', () => {
     for (const budget of [512, 1024, 2048]) expect(digest(sample('vitest-ci'), budget)).not.toMatch(/⎯{4}|expected noise/)
   })
 })
+
+describe('of many failures of one tool', () => {
+  const rules = ["'total' is not defined  no-undef", "'total' is assigned a value but never used  no-unused-vars", "'count' is never reassigned  prefer-const"]
+  const file = (i: number): string =>
+    `/srv/app/src/part${i}.js\n${Array.from({ length: 10 }, (_, k) => `  ${String(k + 1).padStart(2)}:1  error  ${rules[(i === 0 ? 0 : k) % 3]}\n`).join('')}\n`
+  const text = `\n${Array.from({ length: 40 }, (_, i) => file(i)).join('')}✖ 400 problems (400 errors, 0 warnings)\n`
+
+  it('the first one is shown, however common its words are, and all that are not shown are counted', () => {
+    const shown = digest(text, 600)
+    expect(shown).toMatch(/^3 \| {4}1:1 {2}error {2}'total' is not defined/m)
+    const count = Number(/ {2}… (\d+) more of eslint/.exec(shown)?.[1])
+    expect(count + (shown.match(/^\d+ \| .*:1 {2}error/gm) ?? []).length).toBeGreaterThanOrEqual(400)
+    expect(count).toBeLessThan(400)
+  })
+})

@@ -1,9 +1,11 @@
 import { formatCount } from '../core/text.ts'
-import type { Incident } from './incidents.ts'
+import { maxCommonness } from './commonness.ts'
+import type { Incident, Sighting } from './incidents.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineHead } from './log.ts'
 import type { Page } from './page.ts'
 import type { Failure, Recognised } from './recognisers/recogniser.ts'
+import { maxFailures } from './recognisers/recogniser.ts'
 import { isFiller } from './severity.ts'
 
 /** A failure that a tool told in its own format, with the lines that tell it in few words and in many. */
@@ -28,15 +30,29 @@ const maxBehind = 20
 /** The failures that the incidents hold, in the order of the log; those last that are hardly the reason. */
 export function reportedFailures(incidents: readonly Incident[], recognised: readonly Recognised[]): ReportedFailure[] {
   const tools = new Map(recognised.flatMap((of) => of.failures.map((failure) => [failure, of] as const)))
-  const found = incidents.flatMap(({ stream, weight, sightings }) =>
-    sightings.flatMap(({ failure }) => {
-      const of = failure && tools.get(failure)
-      return of ? [{ weight, reported: reported(stream, failure, of) }] : []
+  const found = incidents.flatMap(({ stream, weight, strongest, sightings }) =>
+    sightings.flatMap((sighting) => {
+      const of = sighting.failure && tools.get(sighting.failure)
+      return of && sighting.failure
+        ? [{ weight: weight + Math.max(0, ownWeight(sighting) - strongest.weight), reported: reported(stream, sighting.failure, of) }]
+        : []
     }),
   )
   const top = Math.max(...found.map(({ weight }) => weight))
   const isLesser = ({ weight }: { readonly weight: number }): number => (weight < top - maxBehind ? 1 : 0)
   return found.sort((a, b) => isLesser(a) - isLesser(b) || a.reported.failure.line.number - b.reported.failure.line.number).map((entry) => entry.reported)
+}
+
+/** What a claim of a tool adds to the weight of a line, and what a line weighs with it of which nothing else is known. */
+const claimBonus = 12
+const claimedWeight = 52
+
+/**
+ * A failure in a format of its own is one, whatever its words are and however many say the same. Of those that lost more than that takes, as lines do
+ * that a passing run has, too, the weight stays.
+ */
+function ownWeight({ weight, finding }: Sighting): number {
+  return finding.weight + claimBonus - weight > maxCommonness ? weight : Math.max(weight, claimedWeight)
 }
 
 function reported(stream: LogStream, failure: Failure, of: Recognised): ReportedFailure {
@@ -101,7 +117,12 @@ function sayHidden(page: Page, all: readonly ReportedFailure[], shown: readonly 
     const own = hidden.filter((reported) => reported.of === of)
     const last = shown.findLast((reported) => reported.of === of) ?? shown.at(-1)
     const [next] = own
+    const count = own.length + failuresBeyond(of)
     if (last && next)
-      page.remark(last.stream, last.failure.line.ref, `  … ${formatCount(own.length)} more of ${of.tool}, the first in line ${next.failure.line.number}`)
+      page.remark(last.stream, last.failure.line.ref, `  … ${formatCount(count)} more of ${of.tool}, the first in line ${next.failure.line.number}`)
   }
 }
+
+/** Of more failures than are kept, how many there are besides. */
+const failuresBeyond = ({ failures, counts }: Recognised): number =>
+  failures.length < maxFailures ? 0 : Math.max(0, (counts.failed ?? 0) + (counts.errors ?? 0) - failures.length)
