@@ -133,7 +133,7 @@ it('where nothing can be fetched the local branch serves, with all that git said
   await expect(resolve('none')).rejects.toMatchObject({ details: { reason: 'unknown_base', looked: expect.arrayContaining(['refs/heads/none']) } })
 })
 
-it('without a remote the local branch serves, and git says that there is none', async () => {
+it('without a remote the local branch serves, and that there is none is said without asking for it', async () => {
   await using world = openGitWorld()
   const repo = await openRepository(world.context(), world.repository('a'))
   const base = await resolveBase(repo, { base: 'main', policy: 'prefer-remote' })
@@ -141,8 +141,9 @@ it('without a remote the local branch serves, and git says that there is none', 
     source: 'local',
     ref: 'refs/heads/main',
     behind: null,
-    remoteError: expect.stringContaining("'origin' does not appear to be a git repository"),
+    remoteError: 'there is no remote named origin',
   })
+  await expect(resolveBase(repo, { base: 'main', policy: 'require-remote' })).rejects.toMatchObject({ details: { reason: 'fetch_failed', remote: 'origin' } })
 })
 
 it('with the policy "local" no remote is asked', async () => {

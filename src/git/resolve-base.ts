@@ -64,7 +64,8 @@ function unknown({ name, sources, remoteName, locals, besides }: Wanted, failed:
 
 async function fetchBase(repo: GitRepository, wanted: Wanted, request: BaseRequest): Promise<ResolvedBase | FailedFetch> {
   request.onProgress?.(`fetching ${wanted.name} from ${wanted.remoteName}`)
-  if (!isSafe(wanted.remoteName)) return { kind: 'missing', error: `there is no remote named ${wanted.remoteName}`, answer: undefined, isAbsent: false }
+  const isThere = isSafe(wanted.remoteName) && (await hasRemote(repo, wanted.remoteName))
+  if (!isThere) return { kind: 'missing', error: `there is no remote named ${wanted.remoteName}`, answer: undefined, isAbsent: false }
   let failed: FailedFetch | undefined
   for (const source of wanted.sources) {
     const tried = await fetchOne(repo, wanted, source, request)
@@ -74,6 +75,12 @@ async function fetchBase(repo: GitRepository, wanted: Wanted, request: BaseReque
     if (tried.kind !== 'missing') return tried
   }
   return failed ?? { kind: 'missing', error: `there is nothing named ${wanted.name} that could be fetched`, answer: undefined, isAbsent: true }
+}
+
+/** What is no plain name may be an address, which needs no configuration. */
+async function hasRemote(repo: GitRepository, name: string): Promise<boolean> {
+  if (!/^[\w.-]+$/.test(name)) return true
+  return (await repo.run(['remote'])).stdout.split('\n').includes(name)
 }
 
 /** Nothing but the ref that is named: no tags, no submodules, no ref of the person by way of the configured refspec, nothing pruned. */
