@@ -1,6 +1,10 @@
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { endSupervisors } from '../support/end-supervisors.ts'
 import { openWorld, type World } from '../support/world.ts'
 
 const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
@@ -21,29 +25,31 @@ const shop = fileURLToPath(new URL('shop/', import.meta.url))
 
 export function openDocsWorld(): DocsWorld {
   const world = openWorld()
-  const home = world.path('home')
-  const project = world.path('home', 'shop')
-  const bin = world.path('home', 'bin')
+  const home = makeHome()
+  const project = join(home, 'shop')
+  const bin = join(home, 'bin')
   cpSync(shop, project, { recursive: true })
+  cpSync(day, join(home, 'agent'), { recursive: true })
   mkdirSync(bin)
-  writeFileSync(world.path('home', '.npmrc'), 'update-notifier=false\n')
-  cpSync(day, world.path('home', 'agent'), { recursive: true })
+  writeFileSync(join(home, '.npmrc'), 'update-notifier=false\n')
+  writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n')
   for (const [name, script] of [
     ['holdfast', program],
     ['mcp-inspector', inspector],
   ] as const) {
-    writeFileSync(`${bin}/${name}`, `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`)
-    chmodSync(`${bin}/${name}`, 0o755)
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec '${process.execPath}' '${script}' "$@"\n`)
+    chmodSync(join(bin, name), 0o755)
   }
   const env = {
     ...world.env,
     HOME: home,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    XDG_STATE_HOME: join(home, '.local', 'state'),
+    GIT_CONFIG_GLOBAL: join(home, '.gitconfig'),
     PATH: `${bin}:${world.env.PATH}`,
-    GIT_AUTHOR_NAME: 'Ada',
-    GIT_AUTHOR_EMAIL: 'ada@example.org',
-    GIT_COMMITTER_NAME: 'Ada',
-    GIT_COMMITTER_EMAIL: 'ada@example.org',
     COLUMNS: '100',
+    // Where it keeps what nothing here has; otherwise it says which of the places there is.
+    MCP_INSPECTOR_SECRET_STORE: 'memory',
   }
   const git = (...args: string[]): void => {
     const { status, stderr } = spawnSync('git', args, { cwd: project, env, encoding: 'utf8' })
@@ -52,5 +58,30 @@ export function openDocsWorld(): DocsWorld {
   git('init', '--quiet', '--initial-branch', 'main')
   git('add', '.')
   git('commit', '--quiet', '--message', 'prices')
-  return Object.assign(Object.create(world) as World, { env, project, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() })
+  return {
+    ...world,
+    home,
+    project,
+    env,
+    async [Symbol.asyncDispose]() {
+      await endSupervisors(home)
+      await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+      await world[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** As long as the home that is shown, since what is cut to a budget or a width depends on it. */
+function makeHome(): string {
+  for (;;) {
+    const name = randomBytes(4)
+      .toString('hex')
+      .slice(0, shownHome.length - '/tmp/'.length)
+    try {
+      mkdirSync(`/tmp/${name}`, { mode: 0o700 })
+      return `/tmp/${name}`
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
 }
