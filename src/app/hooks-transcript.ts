@@ -3,7 +3,7 @@ import type { Activity } from '../core/activity.ts'
 import { entriesOfDocument, openTranscript } from '../hosts/hooks/transcript.ts'
 
 /** Of a long transcript the end is read, which is what happened last, and its beginning, which has the task. */
-const maxEndBytes = 4 * 1024 ** 2
+const maxEndBytes = 2 * 1024 ** 2
 const maxBeginningBytes = 256 * 1024
 /** So much of the end is read however little time there is. */
 const leastEndBytes = 512 * 1024

@@ -69,7 +69,7 @@ export function factsOf(activities: Iterable<Activity>, mask: (text: string) => 
   const requests = new Latest<string>(most.requests)
   const files = new Latest<TouchedFile>(most.files * 4)
   const decisions = new Latest<string>(most.decisions)
-  const errors = new Latest<Failure>(most.errors)
+  const errors = new Latest<{ readonly what: string; readonly tool: ToolUse }>(most.errors)
   const results = new Latest<TestResult>(most.results)
   const background = new Latest<BackgroundShell>(most.background)
   const passed = new Latest<string>(most.passed)
@@ -84,7 +84,7 @@ export function factsOf(activities: Iterable<Activity>, mask: (text: string) => 
       else if (tool.action === 'read') files.put(path, { ...known, reads: known.reads + 1 })
     }
     if (tool.failed) {
-      errors.put(what, { what, message: tool.message })
+      errors.put(what, { what, tool })
       passed.delete(what)
     } else {
       errors.delete(what)
@@ -125,7 +125,7 @@ export function factsOf(activities: Iterable<Activity>, mask: (text: string) => 
     todos: todos.filter(({ state, text }) => state !== 'dropped' && text.trim() !== '').map((todo) => ({ ...todo, text: line(todo.text, maxTextBytes) })),
     errors: errors
       .newestFirst()
-      .map(({ what, message }) => ({ what: line(what, maxCommandBytes), message: message === null ? null : line(message, maxTextBytes) })),
+      .map(({ what, tool: { message } }) => ({ what: line(what, maxCommandBytes), message: message === null ? null : line(message, maxTextBytes) })),
     results: results.newestFirst().map((result) => ({ ...result, command: line(result.command, maxCommandBytes), text: line(result.text, maxTextBytes) })),
     background: background.newestFirst().map(({ id, command }) => ({ id: line(id, maxPathBytes), command: line(command, maxCommandBytes) })),
     passed: passed.newestFirst().map((text) => line(text, maxCommandBytes)),

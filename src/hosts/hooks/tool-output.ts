@@ -8,20 +8,29 @@ const lookedAt = 4_000
 const statedCode =
   /(?:^|\n) {0,8}(?:Process )?(?:Command )?(?:<?exit[ _-]?code>?:?|exited with(?: exit)? code:?|exited with(?: status)?|failed with exit code) {0,4}(-?\d{1,10})/i
 
+export interface Failed {
+  readonly failed: boolean
+  /** The line that says why: made when it is wanted, because masking an output takes its time, and few are told. */
+  message(): string | null
+}
+
 /**
  * Whether a call failed, and the line that says why. The word of the host counts first, then an exit code that its answer has as
  * a field, then one that a shell states in its text.
  */
-export function failureOf(output: unknown, text: string, told: boolean | undefined, isShell: boolean, mask: Mask): { failed: boolean; message: string | null } {
+export function failureOf(output: unknown, text: string, told: boolean | undefined, isShell: boolean, mask: Mask): Failed {
   const fields = fieldsOf(output)
   const metadata = fieldsOf(fields.metadata)
   const code =
     numberIn(fields, 'exit_code', 'exitCode', 'exit', 'returncode') ?? numberIn(metadata, 'exit_code', 'exitCode', 'exit') ?? (isShell ? statedIn(text) : null)
   const flagged = isTrue(fields, 'is_error', 'isError') || fields.success === false || fields.resultType === 'failure' || hasError(fields.error)
   const failed = told === true || flagged || (code !== null && code !== 0)
-  if (!failed) return { failed, message: null }
-  const why = reasonIn(text, mask)
-  return { failed, message: code === null || code === 0 ? why : `exit ${code}${why === null ? '' : `: ${why}`}` }
+  if (!failed) return { failed, message: () => null }
+  const message = (): string | null => {
+    const why = reasonIn(text, mask)
+    return code === null || code === 0 ? why : `exit ${code}${why === null ? '' : `: ${why}`}`
+  }
+  return { failed, message }
 }
 
 const hasError = (error: unknown): boolean => (typeof error === 'string' && error !== '') || (typeof error === 'object' && error !== null)

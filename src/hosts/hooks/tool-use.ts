@@ -38,7 +38,9 @@ export function toolActivities(told: ToldTool, mask: Mask): Activity[] {
         command: patched.length > 0 ? null : command,
         paths: patched.length > 0 ? patched : action === 'edit' || action === 'read' ? pathsOf(input) : [],
         failed,
-        message,
+        get message() {
+          return message()
+        },
         result: action === 'shell' ? testCounts(text) : null,
         background: action === 'shell' && !failed ? backgroundOf(fields, text, command) : null,
       },

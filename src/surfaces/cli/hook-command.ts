@@ -38,9 +38,6 @@ const answerByStarts = 4
 const latestMs = 2_000
 /** Some hosts send the whole output of a tool. */
 const maxInputBytes = 16 * 1024 ** 2
-/** Nothing has come by then: somebody typed the command, or the host sends nothing. */
-const inputByMs = 120
-
 /**
  * Answers a hook: `HOST [EVENT]`, the event as JSON on standard input. Resolves when the answer is printed; never rejects, and never
  * takes longer than a host can wait. Whatever goes wrong, the host goes on as if there were no hook.
@@ -52,7 +49,7 @@ export async function answerHostHook(args: readonly string[], io: HookIo): Promi
   if (host === undefined) return
   let event: HookEvent | undefined
   const answered = (async () => {
-    const input = parse(await readInput(io.stdin, Math.min(inputByMs, timeLeft())))
+    const input = parse(await readInput(io.stdin, timeLeft() / 2))
     const { answerHook, noteHookTrouble } = await import('../../compose.ts')
     event = input === undefined ? undefined : readHookEvent(host, args[1], input)
     if (event) return answerHook({ cwd: event.cwd ?? io.cwd, env: io.env, surface: 'cli' }, event, timeLeft)
@@ -76,6 +73,7 @@ function parse(text: string): unknown {
   }
 }
 
+/** Where nothing has come by then, somebody typed the command, or the host sends nothing. */
 function readInput(stdin: Readable, waitMs: number): Promise<string> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
