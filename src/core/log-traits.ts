@@ -21,7 +21,6 @@ export const logTraits = {
 
 export const everyTrait = 63
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what is no printable ASCII
 const unprintable = /[^\t\n\r -~]/
 
 /** Per code point: its trait, with `seen` for those that were looked at. Made with the first text that needs it. */

@@ -72,7 +72,7 @@ describe('the patterns of a text', () => {
       if (foldText(char) !== char) outside.push(code.toString(16))
     }
     expect(outside).toEqual([])
-  })
+  }, 60_000)
 
   it('find every line of random characters in which the text is found', () => {
     const pieces = [
@@ -118,5 +118,5 @@ describe('the patterns of a text', () => {
       }
     }
     expect(hits).toBeGreaterThan(1_000)
-  })
+  }, 60_000)
 })
