@@ -145,6 +145,20 @@ describe('install', () => {
     expect(existsSync(world.path('home', '.codex', 'config.toml'))).toBe(false)
   })
 
+  it('sets that an agent is led to exec where that is asked for, until the last one goes', async () => {
+    await using world = openWorld()
+    const settings = world.path('home', '.config', 'holdfast', 'holdfast.json')
+    const before = read(settings)
+    const installations = installationsIn(world)
+    await installations.install({ host: 'pi', leadToExec: true })
+    await installations.install({ host: 'cursor' })
+    expect(JSON.parse(read(settings))).toEqual({ ...JSON.parse(before), hooks: { leadToExec: true } })
+    await installations.uninstall({ host: 'pi' })
+    expect(JSON.parse(read(settings))).toMatchObject({ hooks: { leadToExec: true } })
+    await installations.uninstall({ host: 'cursor' })
+    expect(read(settings)).toBe(before)
+  })
+
   it.each([
     [{ host: 'emacs' }, 'host is "emacs"; accepted: claude-code, codex, gemini-cli, opencode, cursor, vscode, pi'],
     [{ host: 'codex', project: true, user: true }, 'accepted: one of --project and --user'],

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { personConfigPath } from '../config/load.ts'
 import { failure, messageOf } from '../core/errors.ts'
 import { type ConfigFile, containersIn, foundEntries, installedText, removedText } from '../hosts/config/config-file.ts'
 import { defaultScope, type HostPlaces, hostConfigs, type Scope, scopes } from '../hosts/config/host-config.ts'
@@ -19,6 +20,8 @@ export interface InstallInput {
   /** For everybody who works on the project; or for this person. Neither: for this person. */
   readonly project?: boolean | undefined
   readonly user?: boolean | undefined
+  /** Also sets `hooks.leadToExec`: the agent is told of exec where a shell of its own printed much. */
+  readonly leadToExec?: boolean | undefined
   /** Nothing is written. */
   readonly dryRun?: boolean | undefined
 }
@@ -61,7 +64,7 @@ export interface InstallationUseCases {
   /** Writes our server and our hooks into the configuration of a coding agent. Twice is no change. */
   install(input: InstallInput): Promise<InstallResult>
   /** Takes away what is ours, and nothing else. */
-  uninstall(input: InstallInput & { readonly host: string }): Promise<InstallResult>
+  uninstall(input: Omit<InstallInput, 'leadToExec'> & { readonly host: string }): Promise<InstallResult>
   /** Proves an installation: starts what the host would start, and uses it. */
   examineHost(host: string): Promise<DoctorResult>
 }
@@ -83,6 +86,11 @@ export function createInstallations(context: AppContext): InstallationUseCases {
   const records = openInstallationRecords(homePlace.state)
   const launcher = findLauncher(context.program, ownEnv.PATH ?? '')
   const filesOf = (host: HostName, scope: Scope): readonly ConfigFile[] => hostConfigs[host].files(places, scope)
+  const settingsFile = (scope: Scope): ConfigFile => ({
+    path: scope === 'project' ? join(root, 'holdfast.json') : personConfigPath(ownEnv, home),
+    format: 'jsonc',
+    member: { path: ['hooks', 'leadToExec'], value: true },
+  })
   const hold = ({ path }: ConfigFile, scope: Scope): HeldFile => holdFile(path, scope === 'project' ? root : undefined)
   const textIn = (file: ConfigFile): string | undefined => holdFile(file.path, undefined).text
 
@@ -138,7 +146,7 @@ export function createInstallations(context: AppContext): InstallationUseCases {
       if (input.host === undefined)
         return { host: null, scope: null, dryRun: input.dryRun === true, changed: false, files: [], next: [], hosts: listHosts(), warnings: [] }
       const [host, scope] = [requireHost(input.host), scopeOf(input)]
-      const planned = filesOf(host, scope)
+      const planned = [...filesOf(host, scope), ...(input.leadToExec ? [settingsFile(scope)] : [])]
         .map((config) => {
           const file = hold(config, scope)
           return { config, file, text: installedText(config, file.text, launcher.words) }
@@ -164,7 +172,10 @@ export function createInstallations(context: AppContext): InstallationUseCases {
     },
     async uninstall(input) {
       const [host, scope] = [requireHost(input.host), scopeOf(input)]
-      const planned = filesOf(host, scope).flatMap((config): Writing[] => {
+      // What was set for the agents goes with the last of them.
+      const others = hostNames.filter((other) => other !== host && installedScopes(other).includes(scope))
+      const settings = others.length === 0 ? [settingsFile(scope)].filter(({ path }) => records.find(holdFile(path, undefined).place)) : []
+      const planned = [...filesOf(host, scope), ...settings].flatMap((config): Writing[] => {
         const file = hold(config, scope)
         if (file.text === undefined) return []
         const record = records.find(file.place)

@@ -14,7 +14,11 @@ export const install = operation({
   summary: 'Put Holdfast into a coding agent: its MCP server and its hooks.',
   description:
     'Hosts: claude-code, codex, gemini-cli, opencode, cursor, vscode, pi; without one, those on this machine are listed. What the files have besides stays as it is, and holdfast uninstall gives them back.',
-  input: strictObject({ host: optional(text('The coding agent.')), ...scopeFields }),
+  input: strictObject({
+    host: optional(text('The coding agent.')),
+    leadToExec: optional(flag('Also set hooks.leadToExec in holdfast.json: the agent is told of exec where a shell of its own printed much.')),
+    ...scopeFields,
+  }),
   cli: {
     positionals: ['host'],
     examples: ['holdfast install', 'holdfast install claude-code --dry-run', 'holdfast install codex --project'],

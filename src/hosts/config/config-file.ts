@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { failure } from '../../core/errors.ts'
 import { type Document, type Format, isObject, openDocument, valueAt } from './document.ts'
 import type { Path } from './editing.ts'
@@ -14,6 +15,8 @@ export interface EntriesFile {
   readonly format: Format
   readonly server?: ServerShape | undefined
   readonly hooks?: HooksShape | undefined
+  /** A setting. */
+  readonly member?: { readonly path: Path; readonly value: unknown } | undefined
   /** What a new file begins with. */
   readonly initial?: Readonly<Record<string, unknown>> | undefined
   /** By its name nobody else writes to it: it goes when nothing is left in it. */
@@ -44,15 +47,16 @@ export function installedText(file: ConfigFile, text: string | undefined, launch
     if (text !== undefined && text.trim() !== '' && !isOurSource(text)) throw failure('host_config_foreign', { path: file.path, entry: 'the whole file' })
     return file.toSource(launcher)
   }
-  const { server, hooks } = file
+  const { server, hooks, member } = file
   // What is only taken away from makes no file.
-  if (text === undefined && [server, hooks].every((part) => !part || part.elsewhere)) return undefined
+  if (text === undefined && !member && [server, hooks].every((part) => !part || part.elsewhere)) return undefined
   const document = openDocument(file.path, file.format, text ?? '')
   if (Object.keys(document.value as object).length === 0) for (const [key, value] of Object.entries(file.initial ?? {})) document.set([key], value)
   const containers = containersOf(file, document)
   const touched = removed(document, { server: server?.elsewhere ? server : undefined, hooks: hooks?.elsewhere ? hooks : undefined })
   if (server && !server.elsewhere) putServer(document, server, launcher, file.path)
   if (hooks && !hooks.elsewhere) touched.push(...putHooks(document, hooks, launcher).map((event) => [...hooks.path, event]))
+  if (member && !isDeepStrictEqual(valueAt(document.value, member.path), member.value)) document.set(member.path, member.value)
   prune(document, containers, touched, undefined)
   return document.text
 }
@@ -93,17 +97,25 @@ function envOf({ env, environment }: Readonly<Record<string, unknown>>): Readonl
 }
 
 /** Takes away what is ours, and gives the paths of what it stood in. */
-function removed(document: Document, { server, hooks }: Pick<EntriesFile, 'server' | 'hooks'>): Path[] {
+function removed(document: Document, { server, hooks, member }: Pick<EntriesFile, 'server' | 'hooks' | 'member'>): Path[] {
   const touched: Path[] = []
+  if (member && isDeepStrictEqual(valueAt(document.value, member.path), member.value)) {
+    document.remove(member.path)
+    touched.push(member.path.slice(0, -1))
+  }
   if (server && removeServer(document, server)) touched.push(server.path.slice(0, -1))
   if (hooks) touched.push(...removeHooks(document, hooks).map((event) => [...hooks.path, event]))
   return touched
 }
 
-function containersOf({ server, hooks }: Pick<EntriesFile, 'server' | 'hooks'>, document: Document): Path[] {
+function containersOf({ server, hooks, member }: EntriesFile, document: Document): Path[] {
   const found = hooks && valueAt(document.value, hooks.path)
   const events = isObject(found) ? Object.keys(found) : []
-  const paths = [...(server ? [server.path.slice(0, -1)] : []), ...(hooks ? [hooks.path, ...events.map((event) => [...hooks.path, event])] : [])]
+  const paths = [
+    ...(member ? [member.path.slice(0, -1)] : []),
+    ...(server ? [server.path.slice(0, -1)] : []),
+    ...(hooks ? [hooks.path, ...events.map((event) => [...hooks.path, event])] : []),
+  ]
   return paths.filter((path) => path.length > 0)
 }
 
