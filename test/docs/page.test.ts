@@ -39,6 +39,11 @@ describe('a page', () => {
     ])
   })
 
+  it('may show digests, whose second line is no command of the page', () => {
+    const shown = ['```console', '$ holdfast exec -- a', 'exit 0; 1 s; run csbxe0geb95m', '$ a', 'no output', '$ b', '```'].join('\n')
+    expect(blocksOf(shown)[0]?.steps.map(({ command }) => command)).toEqual(['holdfast exec -- a', 'b'])
+  })
+
   it('may have commands that nobody sees', () => {
     expect(blocksOf('a\n<!-- run: sleep 1 -->\nb').map(({ steps }) => steps)).toEqual([[{ command: 'sleep 1', output: '', status: 0, line: 2 }]])
   })

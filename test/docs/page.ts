@@ -51,7 +51,9 @@ function consoleSteps(lines: readonly string[], first: number, status: number | 
   const steps: { command: string; output: string[]; line: number }[] = []
   for (const [i, line] of lines.entries()) {
     const last = steps.at(-1)
-    if (line.startsWith('$ ')) steps.push({ command: line.slice(2), output: [], line: first + i })
+    // The second line of a digest shows the command in the same way.
+    const isDigest = / run [a-z0-9]{12}$/.test(lines[i - 1] ?? '')
+    if (line.startsWith('$ ') && !isDigest) steps.push({ command: line.slice(2), output: [], line: first + i })
     else if (last && last.output.length === 0 && line.startsWith('> ')) last.command += `\n${line.slice(2)}`
     else if (last) last.output.push(line)
     else throw new Error(`line ${first + i} stands before any command`)
