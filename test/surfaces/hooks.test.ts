@@ -78,7 +78,10 @@ describe('hooks', () => {
     for (const part of ['mend the roof', 'and the gutter', 'session bb of Claude Code, as it was ']) expect(latest.text).toContain(part)
     expect((await cli(['resume', '--session', 'a'])).stdout).toContain('paint the door')
     const wrong = await cli(['resume', '--session', 'c'])
-    expect([wrong.status, wrong.stderr]).toEqual([125, expect.stringContaining('accepted: the id of a session of an agent, or a beginning that only one has: ')])
+    expect([wrong.status, wrong.stderr]).toEqual([
+      125,
+      expect.stringContaining('accepted: the id of a session of an agent, or a beginning that only one has: '),
+    ])
   })
 
   inPlace('give a new session a word of the last one, and no more', async ({ world }) => {
