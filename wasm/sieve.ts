@@ -271,12 +271,19 @@ function hexEnd(p: usize, end: usize): usize {
   return q - p >= 7 && q - p <= 64 && !(q < end && isWord(load<u8>(q))) ? q : 0
 }
 
-/** A number for the needle that was found last and the few bytes before it, apart from digits. */
+/**
+ * Two numbers of 16 bits, apart from digits: the upper one for the needle that was found last and the few bytes before it, the
+ * lower one for the needle and what follows it.
+ */
 function hashKind(from: usize, end: usize): u32 {
-  let hash: u64 = 1
   const first = <usize>max(<isize>from, <isize>needleAt - 10)
-  const last = min(end, needleAt + 4)
-  for (let p = first; p < last; p++) {
+  return (hashLetters(first, min(end, needleAt + 4)) & 0xffff0000) | (hashLetters(needleAt, min(end, needleAt + 32)) >> 16)
+}
+
+@inline
+function hashLetters(from: usize, end: usize): u32 {
+  let hash: u64 = 1
+  for (let p = from; p < end; p++) {
     const c = <u32>load<u8>(p)
     hash = mix(hash, c - 48 < 10 ? 48 : c)
   }

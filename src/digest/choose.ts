@@ -1,14 +1,16 @@
 import { reportedFailures, showBriefly } from './failures.ts'
 import type { Incident } from './incidents.ts'
-import { linesOf } from './incidents.ts'
+import { linesOf as linesOfIncident } from './incidents.ts'
 import { linesAfter, linesBefore } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineHead } from './log.ts'
+import { ordinaryAround } from './ordinary.ts'
 import type { Page } from './page.ts'
 import type { PlacedLine } from './past.ts'
 import { describeRecognised } from './recognise.ts'
 import type { LogLine, Recognised } from './recognisers/recogniser.ts'
 import { isFiller, judge, severities } from './severity.ts'
+import { surroundingsIn } from './surroundings.ts'
 import type { Finding, Survey } from './survey.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -29,37 +31,56 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   const { surveys, incidents, recognised, newLines } = choice
   const roomy = bytes >= roomyBytes
   const cause = likeliestCause(incidents)
+  const linesOf = linesIn(incidents)
   sayRecognised(page, choice, bytes)
   showLastLines(page, choice, cause)
   const start = page.room()
   const within = (share: number): boolean => start - page.room() <= start * share
   const reported = reportedFailures(incidents, recognised)
   // What weighs more than all that was reported is said to be there before that.
-  if (reported.length > 0 && cause && !isReported(cause)) roundsOf(page, [cause], within)(0.3, () => (roomy ? 4 : 1))
+  if (reported.length > 0 && cause && !isReported(cause)) roundsOf({ page, incidents: [cause], linesOf, within, noted: 1 })(0.3, () => (roomy ? 4 : 1))
   const named = showBriefly(page, reported, start * briefShare - (start - page.room()))
   for (const most of [3, 6])
     for (const { stream, full } of named) for (const line of full.slice(0, most)) if (!within(detailsShare) || !page.show(stream, line)) break
   const hidden = new Set(reported.filter((entry) => !named.includes(entry)).map(({ failure }) => failure))
-  const round = roundsOf(
-    page,
-    incidents.filter(({ sightings }) => !sightings.some(({ failure }) => failure && hidden.has(failure))),
-    within,
-  )
+  const open = incidents.filter(({ sightings }) => !sightings.some(({ failure }) => failure && hidden.has(failure)))
+  const likely = open.filter(({ weight }) => weight >= (open[0] as Incident).weight - maxLess)
+  const round = roundsOf({ page, incidents: likely, linesOf, within, noted: roomy ? likely.length : 1 })
   round(roomy ? 0.5 : 0.75, (i) => (i === 0 ? (roomy ? 6 : 2) : i < 4 && roomy ? 3 : 1))
   for (const { stream, line } of summariesOf(choice)) if (within(roomy ? 0.6 : 0.85)) page.show(stream, line)
   for (const { stream, line } of (incidents[0]?.weight ?? 0) < graveWeight ? summariesOf(choice) : [])
     for (const above of linesBefore(line, 3)) if (within(0.7)) page.show(stream, above)
   round(0.9, (i) => (i === 0 ? 12 : i < 3 ? 5 : 2))
   for (const { stream, line } of likeliest(newLines, incidents)) if (within(0.94) && !isFiller(lineHead(line))) page.show(stream, line)
+  const isRoutine = incidents.length > 0 ? routineIn(surveys) : () => false
   if (roomy) {
     for (const { stream, tail } of [...surveys].reverse())
-      for (const group of tail.slice(-4).reverse()) if (!isFiller(lineHead(group.last)) && within(0.97)) page.showGroup(stream, group)
+      for (const group of tail.slice(-4).reverse()) if (!isFiller(lineHead(group.last)) && !isRoutine(group.last) && within(0.97)) page.showGroup(stream, group)
   }
   round(1, () => 30)
+  roundsOf({ page, incidents: open, linesOf, within, noted: 0 })(1, (i) => (i === 0 ? 40 : 4))
   for (const { stream, end } of incidents.slice(0, 1)) for (const line of linesAfter(end, 4)) page.show(stream, line)
   for (const { stream, tail } of [...surveys].reverse()) {
-    for (const group of [...tail].reverse()) if (saysSomething(lineHead(group.last)) && !page.showGroup(stream, group)) break
+    for (const group of [...tail].reverse())
+      if (saysSomething(lineHead(group.last)) && (page.room() > bytes / 2 || !isRoutine(group.last)) && !page.showGroup(stream, group)) break
   }
+}
+
+/** What weighs so much less than the likeliest cause has no room before all of that. */
+const maxLess = 28
+
+/** Tells which of the last lines are like those before them. */
+function routineIn(surveys: readonly Survey[]): (line: LineRef) => boolean {
+  const measures = new Map<LineRef['section'], (line: LineRef) => boolean>()
+  for (const { tail } of surveys) {
+    const last = tail.at(-1)?.last
+    if (last)
+      measures.set(
+        last.section,
+        ordinaryAround(last, () => false),
+      )
+  }
+  return (line) => measures.get(line.section)?.(line) === true
 }
 
 /** Neither a rule nor the name of a test that passed. */
@@ -98,26 +119,40 @@ function likeliest(newLines: readonly PlacedLine[], incidents: readonly Incident
  */
 function showLastLines(page: Page, { surveys }: Choice, cause: Incident | undefined): void {
   for (const { stream, tail } of [...surveys].reverse()) {
-    if (stream.name === 'stdout' && cause) page.show(cause.stream, cause.head.line)
+    if (stream.name === 'stdout' && cause) page.showMore(cause.stream, cause.head.line)
     const group = tail.findLast(({ last }) => !isFiller(lineHead(last))) ?? tail.at(-1)
     if (group) page.showGroup(stream, group)
   }
 }
 
-/** Shows so many lines of each incident as the round allows it, until a share of the room is used. */
-function roundsOf(page: Page, incidents: readonly Incident[], within: (share: number) => boolean): (share: number, lines: (i: number) => number) => void {
+/** The lines of each incident in the order in which they deserve room, found once. */
+function linesIn(incidents: readonly Incident[]): (incident: Incident) => readonly LineRef[] {
   const known = new Map<Incident, readonly LineRef[]>()
-  const firstOf = (incident: Incident, most: number): readonly LineRef[] => {
-    if (most === 1) return [incident.head.line]
-    const lines = known.get(incident) ?? linesOf(incident)
+  const around = surroundingsIn(incidents)
+  return (incident) => {
+    const lines = known.get(incident) ?? linesOfIncident(incident, around(incident))
     known.set(incident, lines)
-    return lines.slice(0, most)
+    return lines
   }
-  return (share, lines) => {
+}
+
+interface Rounds {
+  readonly page: Page
+  readonly incidents: readonly Incident[]
+  readonly linesOf: (incident: Incident) => readonly LineRef[]
+  readonly within: (share: number) => boolean
+  /** Of how many incidents it is said how many lines there are like theirs. */
+  readonly noted: number
+}
+
+/** Shows so many lines of each incident as the round allows it, until a share of the room is used. */
+function roundsOf({ page, incidents, linesOf, within, noted }: Rounds): (share: number, most: (i: number) => number) => void {
+  return (share, most) => {
     for (const [i, incident] of incidents.entries()) {
       if (!within(share)) return
-      for (const line of firstOf(incident, lines(i))) if (!within(share) || !page.showUnlessTold(incident.stream, line)) break
-      if (incident.strongest.finding.count > 1 && !incident.strongest.failure) page.note(incident.strongest.finding)
+      const lines = most(i) === 1 ? [incident.head.line] : linesOf(incident).slice(0, most(i))
+      for (const line of lines) if (!within(share) || !page.showUnlessTold(incident.stream, line)) break
+      if (i < noted && incident.strongest.finding.count > 1 && !incident.strongest.failure) page.note(incident.strongest.finding)
     }
   }
 }
@@ -174,7 +209,7 @@ export function choosePassed(page: Page, choice: Choice): void {
   const warned: Finding[] = surveys.flatMap(({ findings }) => findings.filter(({ severity }) => severity === severities.warning))
   for (const finding of warned.slice(0, 3)) if (page.show(finding.stream, finding.members[0] as LineRef) && finding.count > 1) page.note(finding)
   for (const line of recognised.flatMap((entry) => entry.warnings.slice(0, 3))) for (const { stream } of placed(surveys, line)) page.show(stream, line.ref)
-  for (const incident of incidents.slice(0, 2)) for (const line of linesOf(incident).slice(0, 2)) page.show(incident.stream, line)
+  for (const incident of incidents.slice(0, 2)) for (const line of linesOfIncident(incident).slice(0, 2)) page.show(incident.stream, line)
   close(-3, -1)
   for (let i = 1; i < 5; i += 1) last(i)
 }

@@ -4,8 +4,9 @@ import { endOf, excerpt, nextOf, prefaceOf, toolText, troubleAfter } from './lin
 import type { LineRef, LogStream } from './log.ts'
 import { lineBefore } from './log.ts'
 import type { Failure } from './recognisers/recogniser.ts'
-import { isConclusive, isFiller, isTitle, judge, severities } from './severity.ts'
+import { isConclusive, isFiller, isProbe, isTitle, judge, severities } from './severity.ts'
 import { isStackFrame } from './stack.ts'
+import type { Surroundings } from './surroundings.ts'
 import type { Finding, Survey } from './survey.ts'
 import { isGivenUp, isResolution, verdictOf } from './verdict.ts'
 
@@ -49,10 +50,15 @@ const maxGap = 3
 
 /** The incidents of an output, the likeliest cause first. */
 export function incidentsOf(surveys: readonly Survey[], { failures = [], isOld = () => false }: Knowledge = {}): Incident[] {
-  const causes = failures.filter(({ line }) => judge(carriedText(line.ref)).severity !== severities.summary)
-  const found = surveys.flatMap((survey) => {
+  const real = failures.filter(({ line }) => !isProbe(carriedText(line.ref)))
+  const causes = real.filter(({ line }) => judge(carriedText(line.ref)).severity !== severities.summary)
+  const seen = new Map(surveys.map((survey) => [survey, heaviest(survey, isOld)]))
+  // A tool that only says that a step of it failed says less than what anything says of its own.
+  const told = causes.length > 0 ? causes : real.filter(({ line }) => !ladder.test(line.text))
+  const isKnown = causes.length > 0 || [...seen.values()].flat().some(({ weight }) => weight >= knownWeight)
+  const found = [...seen].flatMap(([survey, sightings]) => {
     const anchors = anchorsOf(survey)
-    return clusters(survey.stream, withClaims(survey, heaviest(survey, isOld), causes.length > 0 ? causes : failures, isOld)).map((incident) =>
+    return clusters(survey.stream, withFew(withClaims(survey, sightings, isKnown ? told : real, isOld))).map((incident) =>
       weighed(incident, placeBonus(incident, anchors)),
     )
   })
@@ -60,6 +66,10 @@ export function incidentsOf(surveys: readonly Survey[], { failures = [], isOld =
   const judged = ordered.map((incident, i) => (i < maxJudged ? weighed(incident, aftermath(incident)) : incident)).sort(byWeight)
   return withOutermost(judged)
 }
+
+// Each of the targets above the one that failed says so.
+const ladder = /\*\*\* \[.{1,200}\] Error \d/
+const knownWeight = severities.failure * 10 - 6
 
 // Small differences say less than the order of the log: the first of equals is the likeliest cause.
 const rank = ({ weight }: Incident): number => Math.round(weight / 4)
@@ -84,19 +94,40 @@ type IsOld = (line: LineRef) => boolean
 
 const firstOf = (finding: Finding): LineRef => finding.members[0] as LineRef
 
+// Where a tool says so, its warnings are what it failed for.
+const strict =
+  /\bwarnings? (?:are |is |were |was |being )?(?:treated|considered|handled) as (?:an )?errors?\b|\bwarnings being treated as errors\b|\[-Werror[\]=]/i
+const strictBonus = (severities.failure - severities.warning) * 10
+
 function heaviest({ stream, findings }: Survey, isOld: IsOld): Sighting[] {
   const named = findings.filter((finding) => finding.severity !== severities.summary && !isStackFrame(carriedText(firstOf(finding))))
   const errors = named.filter(({ severity }) => severity !== severities.warning)
   // Where nothing is called an error, what a tool warned of may be why it failed.
-  const candidates = errors.some(({ severity }) => severity >= severities.failure) ? errors : named
+  const isStrict = findings.some(({ members }) => members.some((line) => strict.test(carriedText(line))))
+  const candidates = errors.some(({ severity }) => severity >= severities.failure) && !isStrict ? errors : named
   const uses = usesOf(candidates)
   return candidates
-    .map((finding) => ({ finding, weight: finding.weight - commonness(finding, uses, stream) }))
+    .map((finding) => ({
+      finding,
+      weight: finding.weight + (isStrict && finding.severity === severities.warning ? strictBonus : 0) - commonness(finding, uses, stream),
+    }))
     .sort((a, b) => b.weight - a.weight || firstOf(a.finding).number - firstOf(b.finding).number)
     .slice(0, maxFindings)
     .flatMap(({ finding, weight }) => finding.members.map((line) => ({ line, finding, weight: weight - (isOld(line) ? oldPenalty : 0) })))
     .sort((a, b) => a.line.number - b.line.number)
 }
+
+/** Of what is said so often, a few lines stand for all. */
+const maxAlike = 12
+const maxShown = 2
+const alikePenalty = 16
+
+const withFew = (sightings: readonly Sighting[]): Sighting[] =>
+  sightings.map((sighting) => {
+    const { finding, failure, line, weight } = sighting
+    const isRepeated = failure === undefined && finding.count > maxAlike && finding.members.indexOf(line) >= maxShown
+    return isRepeated ? { ...sighting, weight: weight - alikePenalty } : sighting
+  })
 
 /** A failure that a tool's own format tells is surer than one that its words tell; what only follows from others stays that. */
 const claimBonus = 12
@@ -178,6 +209,10 @@ function incidentOf(stream: LogStream, sightings: Sighting[], end: LineRef): Inc
 
 const headSlack = 14
 
+/** What a test runner kept of what a test printed says what happened in it, and seldom why it failed. */
+const isCaptured = (line: string): boolean => /^\s*(?:(?:stderr|stdout) \| \S|console\.(?:error|warn|log)\b)/.test(line)
+const capturedPenalty = -28
+
 /** How far what follows an incident is read for whether things went on well. */
 const maxAftermath = 160
 
@@ -186,6 +221,8 @@ function aftermath(incident: Incident): number {
   const { sightings, strongest } = incident
   const own = carriedText(strongest.line)
   if (isConclusive(own)) return 0
+  const above = lineBefore(strongest.line)
+  if (above && isCaptured(toolText(above))) return capturedPenalty
   if (isGivenUp(own)) return 4
   let bonus = isResolution(own) ? -18 : 0
   if (sightings.some(({ line }) => verdictOf(carriedText(line)) === 'failed')) return bonus
@@ -202,8 +239,8 @@ function aftermath(incident: Incident): number {
   return bonus
 }
 
-/** Its lines in the order in which they deserve room. */
-export function linesOf({ strongest, head, end, sightings }: Incident): LineRef[] {
+/** Its lines in the order in which they deserve room; with what stands around it and is about nothing else, if that is known. */
+export function linesOf({ strongest, head, end, sightings }: Incident, around: Surroundings = alone): LineRef[] {
   const all = excerpt(head.line, end)
   const near = strongest.line.number - head.line.number <= farLines ? [] : excerpt(strongest.line, end).telling
   const details = sightings.flatMap(({ failure }) => failure?.details.map(({ ref }) => ref).filter((line) => !isFiller(carriedText(line))) ?? [])
@@ -212,13 +249,19 @@ export function linesOf({ strongest, head, end, sightings }: Incident): LineRef[
     strongest.line,
     ...details,
     ...(head.failure ? [] : prefaceOf(head.line)),
+    ...around.above.slice(0, 2),
     ...near,
     ...all.telling,
+    ...new Map(sightings.map(({ finding, line }) => [finding, line])).values(),
+    ...around.below,
+    ...around.above,
     ...troubleAfter(end),
     ...all.lines,
   ]
   return [...new Map(lines.map((line) => [line.number, line])).values()]
 }
+
+const alone: Surroundings = { above: [], below: [] }
 
 /** What stands so far below the head is told with the lines around it first. */
 const farLines = 12

@@ -123,6 +123,65 @@ const kinds: readonly Kind[] = [
     log: `${many(400, (i) => `src/${word(i)}/${word(i * 3)}.ts:${i + 1}:  throw new Error("could not ${word(i)}")`)}${many(100, (i) => `+ rm -rf /tmp/${word(i)} # error ignored`)}curl: (22) The requested URL returned error: 404\n${many(200, (i) => `+ rm -rf /tmp/${word(i)} # error ignored`)}`,
     reason: 'curl: (22) The requested URL returned error: 404',
   },
+  {
+    name: 'a headline right above the place that it is about',
+    log: `${chatter(300)}Stop-Pool : Cannot find the pool 'amber' because there is none.\nAt /srv/app/deploy.ps1:41 char:5\n+     Stop-Pool -Name $pool\n+     ~~~~~~~~~~~~~~~~~~~~~\n    + CategoryInfo          : ObjectNotFound: (amber:String) [Stop-Pool], ItemNotFoundException\n${chatter(80)}`,
+    reason: "Stop-Pool : Cannot find the pool 'amber'",
+    more: ['At /srv/app/deploy.ps1:41 char:5'],
+  },
+  {
+    name: 'one grave row of a table in whose other rows names look like trouble',
+    log: `${chatter(60)}${many(200, (i) => `│ lib${word(i)}-error │ ADV-${1000 + i} │ ${i === 120 ? 'CRITICAL' : 'LOW'} │ ${i % 9}.1 │ ${word(i * 3)} failure │`)}gate closed\n`,
+    reason: 'ADV-1120 │ CRITICAL',
+  },
+  {
+    name: 'a field that tells of a failure at the level of information',
+    log: many(400, (i) =>
+      i === 222
+        ? 'level=info msg="sync result" kind=Deployment name=refund phase=SyncFailed message="the image is immutable"'
+        : i % 3 === 0
+          ? `level=error msg="metrics push failed" err="connection refused" try=${i}`
+          : `level=info msg=applied kind=Secret name=${word(i)}-errors phase=Synced`,
+    ),
+    reason: 'name=refund phase=SyncFailed',
+  },
+  {
+    name: 'a complaint behind a stream, a module and an ornament',
+    log: `${many(300, (i) => `STDOUT [net/${word(i)}] tofu: ${word(i * 3)}_failures: unchanged`)}STDERR [data/cache] tofu: │ Error: creating the replication group: no quota\nSTDERR [data/cache] tofu: │   on main.tf line 14, in resource "cache" "sessions":\n${many(9, (i) => `ERROR  [app/${word(i)}] has finished with an error: one of its dependencies finished with an error`)}${many(60, (i) => `STDOUT [net/${word(i)}] tofu: done`)}`,
+    reason: 'Error: creating the replication group',
+    more: ['on main.tf line 14'],
+  },
+  {
+    name: 'a warning that is treated as an error',
+    log: `${chatter(300)}guide/refund.rst:41: WARNING: undefined label: 'window'\n${chatter(300)}build finished with problems, 1 warning (with warnings treated as errors).\nmake: *** [Makefile:20: html] Error 1\n`,
+    reason: "guide/refund.rst:41: WARNING: undefined label: 'window'",
+  },
+  {
+    name: 'one error in the middle of thousands of lines that differ and only look like it',
+    log: many(9000, (i) =>
+      i === 4500
+        ? 'E Runtime: java.lang.IllegalStateException: no window for day 31'
+        : `W Net${word(i)}: java.io.IOException: ${word(i * 3)} failed: ECONNREFUSED ${word(i)}${word(i * 7)}${String.fromCharCode(97 + (i % 26))}x${String.fromCharCode(97 + ((i >> 5) % 26))}`,
+    ),
+    reason: 'no window for day 31',
+  },
+  {
+    name: 'what a configuration tries out before it gives up',
+    log: `${many(40, (i) => `conftest.c:54:10: fatal error: ${word(i)}.h: No such file or directory\ncompilation terminated.\nconfigure: failed program was:\n| #include <${word(i)}.h>`)}configure: error: the library of queues is needed for spooling\n${chatter(60)}`,
+    reason: 'configure: error: the library of queues is needed',
+  },
+  {
+    name: 'what was expected and received, between lines that go on as before',
+    log: `${chatter(200)}Failure: test: last day is accepted(TestRefund)\nledger.rb:9:in 'block in TestRefund'\n<{:day=>30, :state=>:accepted}> expected but was\n<{:day=>30, :state=>:refused}>\n${chatter(100)}`,
+    reason: 'Failure: test: last day is accepted',
+    more: [':state=>:accepted}> expected but was', '<{:day=>30, :state=>:refused}>'],
+  },
+  {
+    name: 'a failed test above a ladder of targets that only say that they failed',
+    log: `${chatter(200)}FAIL: test-refund-window\ntests/window.c:66: expected state 2, got 1\n${many(30, (i) => `XFAIL: test-${word(i)}-broken`)}${many(4, (i) => `make[${4 - i}]: *** [Makefile:${i + 900}: check] Error 1`)}`,
+    reason: 'FAIL: test-refund-window',
+    more: ['tests/window.c:66: expected state 2, got 1'],
+  },
 ]
 
 describe.each([

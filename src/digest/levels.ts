@@ -11,7 +11,7 @@ export const markOf = (word: string): Mark =>
         : 'error'
 
 /** Levels of one letter. */
-export const codes: Readonly<Record<string, Mark>> = { I: 'info', D: 'info', W: 'warning', E: 'error', F: 'fatal' }
+export const codes: Readonly<Record<string, Mark>> = { V: 'info', I: 'info', D: 'info', W: 'warning', E: 'error', F: 'fatal' }
 const numbers: Readonly<Record<string, Mark>> = { 10: 'info', 20: 'info', 30: 'info', 40: 'warning', 50: 'error', 60: 'fatal' }
 const words =
   /^(?:fatal|error|err|severe|crit|critical|emerg|emergency|alert|panic|warn|warning|info|information|informational|notice|debug|trace|verbose|default)$/i

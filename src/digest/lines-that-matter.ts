@@ -7,7 +7,10 @@ import { verdictOf } from './verdict.ts'
 import { unwrap } from './wrapper.ts'
 
 /** A line as its tool printed it, as far as it is judged. */
-export const toolText = (line: LineRef): string => unwrap(carriedText(line))
+export const toolText = (line: LineRef): string => unwrap(carriedText(line)).replace(process, '')
+
+// What checkers of memory put before what they say.
+const process = /^={2}\d{1,8}={2} ?/
 
 /** The next line of the same container, process or step: others may have printed in between. */
 export function nextOf(line: LineRef): LineRef | undefined {

@@ -12,6 +12,8 @@ export interface Page {
   room(): number
   /** True if the line is on the page now, or was already. */
   show(stream: LogStream, line: LineRef): boolean
+  /** The same; more of a long line is paid for. */
+  showMore(stream: LogStream, line: LineRef): boolean
   /** The same; content also with another line of the same text. */
   showUnlessTold(stream: LogStream, line: LineRef): boolean
   /** What showing these lines takes. */
@@ -63,10 +65,10 @@ export function pageOf({ bytes, streams, surveys, describe }: PageOptions): Page
   }
   const partOf = (stream: LogStream): Map<number, Shown> => parts.get(stream) ?? new Map()
   const texts = new Set<string>()
-  const accept = (stream: LogStream, line: LineRef, remark: string): boolean => {
+  const accept = (stream: LogStream, line: LineRef, remark: string, most = short): boolean => {
     const part = partOf(stream)
     if (part.has(line.number)) return true
-    const text = numbered(line, short)
+    const text = numbered(line, most)
     const size = byteLength(text)
     if (!pay(size + 1 + (remark === '' ? 0 : byteLength(remark) + 1))) return false
     part.set(line.number, { line, text, bytes: size, remark })
@@ -77,6 +79,7 @@ export function pageOf({ bytes, streams, surveys, describe }: PageOptions): Page
   return {
     room: () => room,
     show: (stream, line) => accept(stream, line, ''),
+    showMore: (stream, line) => accept(stream, line, '', Math.max(short, Math.min(Math.floor(short * 1.5), Math.floor(bytes / 4)))),
     showUnlessTold: (stream, line) => texts.has(toldIn(line) ?? '') || accept(stream, line, ''),
     cost: (stream, lines) => lines.reduce((sum, line) => sum + (partOf(stream).has(line.number) ? 0 : byteLength(numbered(line, short)) + 1), 0),
     remark(stream, line, text) {

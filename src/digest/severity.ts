@@ -66,6 +66,12 @@ const naming =
 const scriptSource =
   /^\+{1,4} \S|^\s*(?:\$ |\S{1,200}\.\w{1,6}:\d{1,7}:\s{0,40})?(?:\*\s|\}\s|echo|printf|if|elif|fi|then|grep|egrep|trap|export|set [-+]|test -|\[\[? |case |function |return |exit \d|local |for |while |def |raise |throw |catch|try\b|\/\/|#!|assert |alias )(?:\s|\b|$)/
 
+// What a configuration tries out: whether it fails is what it wants to know.
+const probe = /\bconftest\.\w{1,4}\b|\bCMakeFiles\/(?:CMakeScratch|CMakeTmp)\b|\bcmTC_[\da-f]{4,6}\b/
+
+/** True for a line about what was only tried out. */
+export const isProbe = (line: string): boolean => probe.test(line)
+
 const boilerplate =
   /^(?:Picked up (?:_JAVA|JAVA|JDK)_|Please refer to \S|See \S{1,300} for (?:the individual|more|details)|See dump files|\[Help \d|-> \[Help|To see the full stack trace|Re-run (?:Maven|with)|For more information|After correcting the problems|mvn <|A complete log of this run|Run with --|Get more help at|> Run with|note: run with|note: Some details|Use --|Try:?$|\* (?:Try|Get more help))|http:\/\/cwiki\.apache\.org/i
 
@@ -75,6 +81,8 @@ const summary: readonly RegExp[] = [
   /\b(?:failed|failures|errors)\s?[:=]\s?[1-9]/i,
   /^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* .*(?:Error|Stop)/,
   /\bexit(?:ed)?(?: with)?(?: non-zero)? (?:code|status):? -?[1-9]|\bnon-zero (?:exit|code|status)|\bexited, (?:code|status)=\w+, status=[1-9]|marked build as failure|^ninja: build stopped/i,
+  // What did not run because something else had failed, and where to look for that.
+  /\bdependenc(?:y|ies)\b.{0,60}\b(?:finished with|failed|errored|has errors)|\bsee (?:the )?(?:logs?|output|errors?|messages?) (?:above|below)\b|\b(?:errors?|failures?) above\b|\bdue to (?:the )?(?:previous|prior|earlier) (?:errors?|failures?)|\bfollowing (?:\w{1,20} )?(?:commands?|steps?|tasks?|targets?) failed:?$|\bfinished with an? (?:error|failure)\b/i,
   /^(?:error: )?aborting due to|^(?:error: )?could not compile|^COMPILATION ERROR|There (?:are|were) (?:test failures|errors)|^ELIFECYCLE|\bunsuccessful\b|ERR! (?:code ELIFECYCLE|errno \d|Exit status)|collect2: error|linker command failed|^Finished: (?:FAILURE|UNSTABLE|ABORTED)|^BEGIN failed--compilation aborted|^Compilation failed in require|^subprocess exited/i,
 ]
 
@@ -87,7 +95,7 @@ const causes: readonly RegExp[] = [
   /^(?:thread '[^']{0,200}' )?panicked at |^\s*panic: |^thread '.{0,200}' (?:\(\d+\) )?panicked|^fatal(?: error)?: |^runtime error: |^SIG(?:SEGV|ABRT|BUS|ILL)\b/i,
   // Exceptions by name, also behind "Caused by:", a package or a thread.
   /^(?:stderr: |E {2,8}|Caused by: |Exception in thread "[^"]{0,100}" |Uncaught (?:exception:? )?|Unhandled \w{1,20}:? ?|\w{0,20}\.?\[?ERROR\]? )?(?:[a-z_$][\w$]{0,60}[.:/]{1,2}){0,12}[A-Z][\w$]{0,80}(?:Error|Exception|Failure|Fault|Timeout)(?: \[\w{1,60}\])?(?:: \S|$)/,
-  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bSIG(?:SEGV|ABRT|BUS|ILL)\b|\bfatal error has been detected|\bcore dumped\b|\bBus error\b|Disk quota exceeded|Too many open files/i,
+  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bSIG(?:SEGV|ABRT|BUS|ILL)\b|\bfatal error has been detected|\bcore dumped\b|\bBus error\b|Disk quota exceeded|Too many open files|\bBUG: |\bOops: |\bKernel panic\b|\bsoft lockup\b|general protection fault|Read-only file system/i,
   /^Killed(?: |$)|: Killed(?: |$)|\boom-kill|^[\w.]{0,200}\b(?:exceptions?|errors?)\.[A-Z]\w{1,80}: \S/,
   /: command not found|: not found$|No such file or directory|Permission denied|Cannot find (?:module|package)|No module named|Connection refused|handshake timeout|unbound variable|bad interpreter|Exec format error|Name or service not known|Temporary failure in name resolution|No rule to make target|Address already in use|EACCES|ENOENT|ECONNREFUSED|EADDRINUSE|ERESOLVE|ETIMEDOUT/,
 ]
@@ -98,7 +106,7 @@ const failures: readonly RegExp[] = [
   // A complaint that a program begins with its name, a place, or the word itself.
   /^(?!warn|note|info|debug|hint|trace)[a-z][\w+.-]{1,30}(?:\[\d{1,8}\])?: .{0,200}\b(?:errors?|fail(?:ed|ure)|cannot|can't|unable|could ?n[o']t|denied|invalid|not (?:found|permitted|allowed|supported)|no such|refused|unbound|unknown|unrecognized|illegal)\b/,
   /^(?:\.{0,2}\/)?[\w@./\\-]{1,200}\.\w{1,6}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?!warning|note|info|hint).{0,200}\b(?:undefined|undeclared|unresolved|cannot|invalid|unexpected|expected|not (?:used|found|declared|defined)|unused|missing|unknown|mismatch|fail(?:ed|ure)|denied|conflict)/i,
-  /^(?:Failed|Unable|Could not|Couldn't|Cannot|Can't) (?:to )?\w|^Error (?:response|in|during|while|when|from|at|running|loading|parsing|executing|creating)\b|^error (?:during|running|loading|parsing|building)\b|^failed to (?:solve|build|compile|load|start|create)\b|^E: \S|^Aborted\b|^\*\* \(|^❌|\[FAIL\]|^\s*Failed \S{1,200} \[|^Module (?:not found|build failed)/,
+  /^(?:Failed|Unable|Could not|Couldn't|Cannot|Can't) (?:to )?\w|^Error (?:response|in|during|while|when|from|at|running|loading|parsing|executing|creating)\b|^error (?:during|running|loading|parsing|building)\b|^failed to (?:solve|build|compile|load|start|create)\b|^E: \S|^Aborted\b|^\*\* \(|^❌|\[FAIL(?:ED)?[\]:.]|^\s*Failed \S{1,200} \[|^Module (?:not found|build failed)/,
   /\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainerConfigError|CreateContainerError)\b| at \S{1,200} line \d{1,7}\.$|\(\w{1,60}(?:Error|Exception)\)$|cannot find -l/,
   /^\s*--- FAIL|^FAIL(?:ED)?\b|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^not ok\b|\bFAILED\s*$|\bFAILED\b.{0,20}$|<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\[ {2}FAILED {2}\]|^E {3,11}\S|^failures?:$|^\s*\d{1,4}\) \S/,
   /^Traceback \(most recent call last\)|\bassert(?:ion)?(?:Error)? ?`?[\w=! ]{0,30}`? ?fail(?:ed|ure)|\bAssertionError\b/i,
@@ -115,14 +123,18 @@ const place = /(?:[\w)\]]:\[?\d{1,7}(?:[,:]\d{1,7})?\]?|\(\d{1,7},\d{1,7}\))[:\s
 
 // The word of a build or test tool on its own work, which no log of the program under test looks like.
 const verdict =
-  /<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|^E {3,11}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
+  /<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\s*--- FAIL|^not ok\b|^\[?FAIL(?:ED)?\b|\bFAILED\s*$|^##teamcity\[testFailed|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|^E {3,11}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
 
 // What no program can go on after, unlike an exception that a log may mention in passing.
 const conclusive =
-  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|^Killed(?: |$)|Disk quota exceeded|\bSIG(?:SEGV|ABRT|BUS|ILL)\b|\bfatal error has been detected/i
+  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|^Killed(?: |$)|Disk quota exceeded|\bSIG(?:SEGV|ABRT|BUS|ILL)\b|\bfatal error has been detected|\bBUG: |\bOops: |\bKernel panic\b/i
 
 /** True for a line that names what no program can go on after. */
 export const isConclusive = (line: string): boolean => conclusive.test(line)
+
+// What a line of fields says of how something ended, whatever its level.
+const failedField =
+  /(?<![\w.])"?(?:phase|status|state|result|outcome|conclusion|health)"?\s?[=:]\s?"?\w{0,20}(?:fail(?:ed|ure)?|error(?:ed)?|unhealthy|degraded|crashed|aborted|denied|rejected|timed_?out|killed)\b|(?<![\w.])"?(?:ok|success|succeeded|passed|healthy)"?\s?[=:]\s?"?false\b|(?<![\w.])"?exit_?(?:code|status)"?\s?[=:]\s?"?[1-9]/i
 
 const marked = /^(?:error|fail(?:ed|ure)?|fatal|panic)(?:: | in |!)/i
 
@@ -145,15 +157,18 @@ export function judge(line: string): Judgement {
   const found = level.exec(unstamped.slice(0, 90)) ?? (unstamped.length < text.length ? spokenLevel.exec(unstamped) : null)
   const code = coded.exec(unstamped)
   const field = unstamped.startsWith('{') ? levelInFields(unstamped) : undefined
-  const mark = code ? (codes[code[1] as string] ?? 'none') : (field ?? (found && isMark(unstamped, found) ? markOf(found[1] as string) : 'none'))
+  const grade = gradeOf(unstamped)
+  const mark =
+    grade ?? (code ? (codes[(code[1] ?? code[2]) as string] ?? 'none') : (field ?? (found && isMark(unstamped, found) ? markOf(found[1] as string) : 'none')))
   const plain = code
     ? unstamped.slice(code[0].length)
-    : mark === 'none' || field
+    : mark === 'none' || field || grade
       ? unstamped.trimStart()
       : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
   const message = saidIn(unstamped) ?? plain
   if (message === '' || boilerplate.test(message)) return nothing
-  const severity = severityOf(unstamped, message, mark)
+  const own = severityOf(unstamped, message, mark)
+  const severity = own === severities.trouble ? (Math.max(own, labelled(message)) as Severity) : own
   const weight =
     severity * 10 +
     (mark === 'fatal' ? 10 : mark === 'error' ? 6 : 0) +
@@ -162,9 +177,24 @@ export function judge(line: string): Judgement {
   return { severity, weight, message }
 }
 
+// Names of jobs, modules, streams and steps, and ornaments, which stand before what a tool run by them says.
+const label =
+  /^(?:(?:[\u2022\u2500-\u257f\u25a0-\u25cf\u2716-\u2718\u274c\u274e\u27a4\u279c\u26d4]\ufe0f?|\[[^\]]{1,60}\]|(?:STDOUT|STDERR|stdout|stderr)(?=[ :])|(?![\w.$]{0,60}(?:error|exception|fatal|panic|fail))[\w@#./+-]{1,60}(?:\[[^\]]{1,40}\])?(?: - "[^"]{1,60}")?(?::|(?= \|))|\d{1,3}>)\s{1,12}){1,6}/i
+
+/** What the rest of a line says by itself, if it begins as a complaint does. */
+function labelled(message: string): Severity {
+  const names = label.exec(message)?.[0]
+  if (names === undefined || benignName.test(names)) return severities.none
+  const rest = message.slice(names.length)
+  return complaint.test(rest) || causes.some((pattern) => pattern.test(rest)) ? severities.cause : severities.none
+}
+
+const benignName = /\b(?:warn|info|note|hint|debug|help)/i
+const complaint = /^(?:Error|ERROR|error|FATAL|Fatal|fatal)(?:\[\w-]{1,20}\])?: \S|^(?:[\w$]{1,60}[.:]{1,2}){0,8}[A-Z]\w{0,60}(?:Error|Exception): \S/
+
 // A level in lower case without a colon is one where the time stands before it.
 // The level as a letter, which counts where it stands.
-const coded = /^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s{1,12}\d{1,9} [\w./-]{1,80}:\d{1,7}\] /
+const coded = /^([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s{1,12}\d{1,9} [\w./-]{1,80}:\d{1,7}\] |^([VDIWEF])[ /][\w.$-]{1,60}\s{0,12}(?:\(\s{0,6}\d{1,8}\))?: /
 const spokenLevel = /^(error|err|fatal|panic|critical|warn(?:ing)?|info|debug)(?=\s)/
 
 const jsonField = /"(?:msg|message|short_message|@mt?|event|err|error|reason|exception)"\s?:\s?"((?:[^"\\]|\\.){1,300})/g
@@ -178,6 +208,20 @@ function saidIn(text: string): string | undefined {
   return said.length > 0 ? said.join(': ') : undefined
 }
 
+// Of a row of a table the cell that grades it.
+const cell =
+  /(?:[│┃|\t]|\s{2})\s{0,40}(CRITICAL|SEVERE|FATAL|BLOCKER|ERROR|FAIL(?:ED)?|HIGH|MEDIUM|MODERATE|LOW|NEGLIGIBLE|UNKNOWN|INFO|WARN(?:ING)?|PASS(?:ED)?|OK)\s{0,40}(?:[│┃|\t]|\s{2}|$)/i
+const columns = /[│┃|].{0,200}[│┃|].{0,200}[│┃|]/
+
+/** How a row of a table is graded, where it is one. */
+function gradeOf(text: string): Mark | undefined {
+  const word = columns.test(text) ? cell.exec(text)?.[1]?.toUpperCase() : undefined
+  if (word === undefined) return undefined
+  if (/^(?:CRIT|SEV|FATAL|BLOCK)/.test(word)) return 'fatal'
+  if (/^(?:ERR|FAIL|HIGH)/.test(word)) return 'error'
+  return /^(?:MED|MOD|WARN)/.test(word) ? 'warning' : 'info'
+}
+
 // A level stands alone before the message: in brackets, in capitals, as a field, or followed by a colon at the beginning.
 function isMark(text: string, found: RegExpExecArray): boolean {
   const word = found[1] as string
@@ -189,18 +233,28 @@ function isMark(text: string, found: RegExpExecArray): boolean {
   return false
 }
 
+/** What a line says that a runner prints for a server to read. */
+function serviceMessage(text: string): Severity | undefined {
+  const kind = /^##teamcity\[(\w{1,40})/.exec(text)?.[1]
+  if (kind === undefined) return undefined
+  if (kind === 'testFailed' || (kind === 'message' && / status='(?:ERROR|FAILURE)'/.test(text))) return severities.failure
+  return kind === 'buildProblem' ? severities.summary : severities.none
+}
+
 // What sums up is short; a long line that only mentions a count or a status somewhere says something else.
 const longChars = 180
 const summedChars = 120
 
 function severityOf(unstamped: string, message: string, mark: Mark): Severity {
-  if (passing.test(unstamped) || naming.test(unstamped) || scriptSource.test(unstamped)) return severities.none
+  const service = serviceMessage(unstamped)
+  if (service !== undefined) return service
+  if (probe.test(unstamped) || passing.test(unstamped) || naming.test(unstamped) || scriptSource.test(unstamped)) return severities.none
   let rest = message.replace(/\S+/g, (token) => (isName(token) ? ' ' : token))
   for (const pattern of benign) rest = rest.replace(pattern, ' ')
   const start = rest.length > longChars ? rest.slice(0, summedChars) : rest
   if (summary.some((pattern) => pattern.test(start))) return /<<< (?:FAILURE|ERROR)!/.test(rest) ? severities.failure : severities.summary
   // A wrapper may call whatever a tool prints information.
-  if (mark === 'info') return verdict.test(message) || marked.test(message) ? severities.failure : severities.none
+  if (mark === 'info') return verdict.test(message) || marked.test(message) || failedField.test(unstamped) ? severities.failure : severities.none
   if (mark === 'warning') return conclusive.test(rest) ? severities.cause : severities.warning
   if (causes.some((pattern) => pattern.test(rest))) return severities.cause
   if (mark === 'error' || mark === 'fatal') return place.test(`${message} `) ? severities.cause : severities.failure
@@ -210,7 +264,7 @@ function severityOf(unstamped: string, message: string, mark: Mark): Severity {
 }
 
 const continuation =
-  /^goroutine \d|^\[signal |^created by |^[\w./*()$-]{1,200}\(.{0,300}\)$|^\s*(?:at\s|\.{3}|Caused by|Suppressed|File "|[|│┃>^~+*-]|-->|\d{1,6} [|│]|=+>|(?:stdout|stderr|expected|actual|received|got|want|symbol|location|required|found|reason|left|right|note|help|diff|Error|error|message|cause|caused|in|from)\b|E {2})/i
+  /^goroutine \d|^\[signal |^created by |^[\w./*()$-]{1,200}\(.{0,300}\)$|^\s*(?:at\s|\.{3}|Caused by|Suppressed|File "|[|│┃>^~+*-]|-->|\d{1,6} [|│]|=+>|(?:stdout|stderr)(?=\s*(?::|$)|\s-)|(?:expected|actual|received|got|want|symbol|location|required|found|reason|left|right|note|help|diff|Error|error|message|cause|caused|in|from)\b|E {2})/i
 
 // What stands in a rule, or before a blank line of what pytest explains.
 const ruleSign = /^E(?=\s*$)|\[\d{1,7}\/\d{1,7}\](?=[^\w\s]*$)/
@@ -249,6 +303,7 @@ const indentOf = (line: string): number => line.length - line.trimStart().length
 export function shapeOf(message: string): string {
   return message
     .slice(0, 240)
+    .replace(/\b(?=[a-z]*\d)(?=\w*\d[a-z]*\d)\w{6,64}\b/gi, '#')
     .replace(/\b(?=[\da-f]*\d)[\da-f]{7,64}\b/gi, '#')
     .replace(/\d+/g, '#')
     .replace(/\s+/g, ' ')

@@ -24,10 +24,12 @@ export interface Suspects {
 export const maxMembers = 12
 
 // Each suspect is judged, which takes microseconds, so there are only so many. In a log in which more lines differ than the first of these
-// figures, no kind of line may have more than some of the others, so that a flood of one leaves room for what is unlike it.
+// figures, no word of trouble may have more than a share of the others, nor what goes on alike behind it more than a small one, and the shares
+// shrink as room does: so a flood leaves room for what is unlike it.
 const maxFree = 4096
-const maxOfKind = 256
 const maxSuspects = 16_384
+const firstShare = 256
+const alikeShare = 1 / 16
 /** Where lines do not get in any more, the latest are kept: what ended a run stands late. */
 const maxLatest = 1024
 
@@ -36,6 +38,11 @@ interface Entry {
   readonly kind: number
   count: number
   lastFeeds: number
+}
+
+interface Kind {
+  readonly first: Entry
+  count: number
 }
 
 const known = new WeakMap<LogSection, Suspects>()
@@ -71,23 +78,27 @@ export const lineFeedsOf = (section: LogSection): number => suspectsIn(section).
 function lookThrough(section: LogSection): Suspects {
   const entries: Entry[] = []
   const byShape = new Map<number, Entry>()
-  const kinds = new Map<number, { readonly first: Entry; count: number }>()
+  const words = new Map<number, Kind>()
+  const kinds = new Map<number, Kind>()
   const latest: Entry[] = []
   let passedOver = 0
 
   const begin = (line: Sifted): Entry => ({ members: [refOf(section, line)], kind: line.kind, count: 1, lastFeeds: line.feeds })
-  const isRoomFor = (kind: number): boolean => entries.length < maxFree || (entries.length < maxSuspects && (kinds.get(kind)?.count ?? 0) < maxOfKind)
+  const share = (): number => firstShare * (1 - entries.length / maxSuspects) ** 3
+  const countIn = (of: ReadonlyMap<number, Kind>, key: number): number => of.get(key)?.count ?? 0
+  const isRoomFor = (kind: number): boolean =>
+    entries.length < maxFree ||
+    (entries.length < maxSuspects && (countIn(words, wordOf(kind)) < Math.max(1, share()) || countIn(kinds, kind) < Math.floor(share() * alikeShare)))
   const take = (line: Sifted): void => {
     const entry = begin(line)
     entries.push(entry)
     if (line.shape !== 0) byShape.set(line.shape, entry)
-    const kind = kinds.get(line.kind)
-    if (kind) kind.count += 1
-    else kinds.set(line.kind, { first: entry, count: 1 })
+    addTo(words, wordOf(line.kind), entry)
+    addTo(kinds, line.kind, entry)
   }
   // They count as being like the first of their kind.
   const passOver = (entry: Entry): void => {
-    const like = kinds.get(entry.kind)?.first
+    const like = (kinds.get(entry.kind) ?? words.get(wordOf(entry.kind)))?.first
     if (like) goOn(like, entry.lastFeeds)
     else passedOver += 1
   }
@@ -103,6 +114,15 @@ function lookThrough(section: LogSection): Suspects {
   const suspects = [...entries, ...latest].map(({ members, count, lastFeeds }): Suspect => ({ members, count, lastNumber: section.firstLine + lastFeeds }))
   return { feeds, suspects, passedOver }
 }
+
+function addTo(kinds: Map<number, Kind>, key: number, entry: Entry): void {
+  const kind = kinds.get(key)
+  if (kind) kind.count += 1
+  else kinds.set(key, { first: entry, count: 1 })
+}
+
+/** The part of a kind that tells the word of trouble and what stands right before it. */
+const wordOf = (kind: number): number => kind >>> 16
 
 function goOn(entry: Entry, feeds: number): void {
   entry.count += 1

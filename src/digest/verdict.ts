@@ -8,7 +8,7 @@ const passed: readonly RegExp[] = [
   /\bTests run: \d+, Failures: 0, Errors: 0\b|\bBUILD SUCCESS|\b(?:all|\d+) (?:tests? )?passed\b(?!.*[1-9]\d* failed)/i,
 ]
 const failed: readonly RegExp[] = [
-  /<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\s*--- FAIL|^not ok\b|^FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|\bBUILD FAIL|Process completed with exit code [1-9]/,
+  /<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\s*--- FAIL|^not ok\b|^\[?FAIL(?:ED)?\b|\bFAILED\s*$|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|\bBUILD FAIL|Process completed with exit code [1-9]/,
   /\bTests run: \d+, (?:Failures: [1-9]|Failures: 0, Errors: [1-9])|^\S*make(?:\[\d+\])?: \*\*\*|^Finished: FAILURE/,
 ]
 const begun = /^(?:Running |Test Case .{1,300} started|=== RUN|\[ RUN {6}\]|RUNS? |##\[group\])/

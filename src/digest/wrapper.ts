@@ -12,6 +12,12 @@ const prefixes = [
   String.raw`(?<=Z )\d\d[OE]\+?`,
   // Jan  2 03:04:05 host program[123]:
   String.raw`[A-Z][a-z]{2} [ \d]\d ${time}(?: [\w.-]{1,64} [\w./@()-]{1,64}(?:\[\d{1,8}\])?:)?`,
+  // 12-06 15:43:14.659  1004  1007 before a level of one letter
+  String.raw`\d\d-\d\d ${time}(?: {1,6}\d{1,7}){2}(?= [VDIWEF] )`,
+  // <14>1 2026-01-02T03:04:05Z host program 812 - -
+  String.raw`<\d{1,3}>1 ${date}T${time}(?:Z|[+-]\d\d:\d\d) [\w.-]{1,64} [\w./-]{1,64} [\w-]{1,16} [\w-]{1,32} -`,
+  // 12.345s
+  String.raw`\d{1,6}\.\d{3}s`,
   // [   12.345678], #6 12.34
   String.raw`\[ {0,6}\d{1,9}\.\d{1,9}\]`,
   String.raw`#\d{1,4} \d{1,6}\.\d{1,4}`,
