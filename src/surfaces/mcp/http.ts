@@ -6,7 +6,8 @@ import type { App } from '../../app/api.ts'
 import { errnoOf, failure } from '../../core/errors.ts'
 import { refusalOf } from './http-guard.ts'
 import { maxMessageBytes } from './limits.ts'
-import { createServer, overheadBytes } from './server.ts'
+import { createServer } from './server.ts'
+import { sharedApp } from './shared-app.ts'
 
 export { isLoopback } from './http-guard.ts'
 
@@ -121,24 +122,6 @@ export async function serveMcpHttp(options: HttpOptions): Promise<void> {
     http.closeAllConnections()
     await app.close()
   }
-}
-
-/** One app for all, opened when it is first needed. */
-function sharedApp(openApp: () => Promise<App>): (() => Promise<App>) & { close(): Promise<void> } {
-  let opening: Promise<App> | undefined
-  const get = (): Promise<App> => {
-    opening ??= openApp().then((app) => {
-      app.countShown({ surface: 'mcp', operation: 'tools', run: null, bytes: overheadBytes() }).catch(() => {})
-      return app
-    })
-    const current = opening
-    current.catch(() => {
-      if (opening === current) opening = undefined
-    })
-    return current
-  }
-  const close = async (): Promise<void> => (await opening?.catch(() => undefined))?.close()
-  return Object.assign(get, { close })
 }
 
 const isInitialize = (body: unknown): boolean => [body].flat().some((message) => (message as { method?: unknown } | null)?.method === 'initialize')

@@ -1,7 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
 import type { App } from '../../app/api.ts'
 import { chooseRoot } from './roots.ts'
-import { createServer, overheadBytes } from './server.ts'
+import { createServer } from './server.ts'
+import { sharedApp } from './shared-app.ts'
 import { stdioTransport } from './stdio-transport.ts'
 
 export interface ServeOptions {
@@ -29,20 +30,8 @@ const endingSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 export async function serveMcp(options: ServeOptions): Promise<void> {
   const { openApp, cwd, stdin, stdout, version, onNote = () => {} } = options
   const restoreConsole = keepConsoleOffStdout()
-  let opening: Promise<App> | undefined
-  const requireApp = (): Promise<App> => {
-    opening ??= (async () => {
-      const app = await openApp(await chooseRoot(server, cwd, onNote))
-      app.countShown({ surface: 'mcp', operation: 'tools', run: null, bytes: overheadBytes() }).catch(() => {})
-      return app
-    })()
-    const current = opening
-    current.catch(() => {
-      if (opening === current) opening = undefined
-    })
-    return current
-  }
-  const server = createServer({ app: requireApp, version, onNote })
+  const app = sharedApp(async () => openApp(await chooseRoot(server, cwd, onNote)))
+  const server = createServer({ app, version, onNote })
 
   let hurry = (): void => {}
   const hurried = new Promise<void>((resolve) => {
@@ -66,20 +55,11 @@ export async function serveMcp(options: ServeOptions): Promise<void> {
   try {
     await server.connect(stdioTransport(stdin, stdout, onNote))
     await gone
-    await withinMs(closeWithinMs, [closeApp(opening), hurried])
+    await withinMs(closeWithinMs, [app.close(), hurried])
   } finally {
     for (const signal of endingSignals) process.off(signal, onSignal)
     restoreConsole()
     stdin.destroy()
-  }
-}
-
-/** An app that is still being opened is closed when it is open; one that never opened needs nothing. */
-async function closeApp(opening: Promise<App> | undefined): Promise<void> {
-  try {
-    await (await opening)?.close()
-  } catch {
-    // Nobody is left to tell.
   }
 }
 
