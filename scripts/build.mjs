@@ -141,7 +141,15 @@ function packed(files, metafile) {
   const outputOf = (source) => Object.keys(metafile.outputs).find((output) => metafile.outputs[output].entryPoint === source)
   // What the version is answered from stays apart.
   add(outputOf('src/surfaces/cli/main.ts'))
-  for (const source of ['src/surfaces/cli/run.ts', 'src/surfaces/cli/runs-command.ts', 'src/compose.ts', 'src/surfaces/cli/hook-command.ts', 'src/app/hooks.ts', 'src/app/masking.ts']) add(outputOf(source), names)
+  for (const source of [
+    'src/surfaces/cli/run.ts',
+    'src/surfaces/cli/runs-command.ts',
+    'src/compose.ts',
+    'src/surfaces/cli/hook-command.ts',
+    'src/app/hooks.ts',
+    'src/app/masking.ts',
+  ])
+    add(outputOf(source), names)
 
   const asking = (text, pack) =>
     text.replace(/\brequire\("\.\/(?:chunks\/)?([\w-]+\.js)"\)/g, (whole, name) => (names.has(name) ? `${pack}("${name}")` : whole))

@@ -35,7 +35,15 @@ const journals = (): string => pending().reduce((all, name) => all + readFileSyn
 function open(changes: Partial<RecordsOptions> = {}): Records {
   const home = describeHome({ override: undefined, project, state: join(project, 'state'), temporary: join(project, 'tmp') })
   const processes = async () => ({ self: { pid: 4_000_001 + opened.length, startTime: 'x' }, isAlive: () => alive })
-  const records = openRecords({ home, openStore: openSqliteStore, memoryStore: async () => memoryStore(), processes, openLock: async () => lockFile, now: monotonicMs, ...changes })
+  const records = openRecords({
+    home,
+    openStore: openSqliteStore,
+    memoryStore: async () => memoryStore(),
+    processes,
+    openLock: async () => lockFile,
+    now: monotonicMs,
+    ...changes,
+  })
   opened.push(records)
   return records
 }
