@@ -1,4 +1,5 @@
 import type { App } from '../../app/api.ts'
+import { fieldsOf } from '../../operations/fields.ts'
 import type { Operation, OperationCall } from '../../operations/operation.ts'
 import { invoke } from '../../operations/operation.ts'
 import type { CliIo, Outlet, StopName } from './io.ts'
@@ -69,7 +70,10 @@ export function commandFor(op: Operation, words: string, group: Command['group']
   const { present = presentJson, exit = () => 0, options = [], ...own } = differences
   const { positionals = [] } = op.cli
   const all = [...options, ...optionsOf(op)]
-  const tail = [...(all.length > 0 ? ['[options]'] : []), ...positionals.map(positionalName)]
+  const tail = [
+    ...(all.length > 0 ? ['[options]'] : []),
+    ...positionals.map((name) => (isOptional(op, name) ? `[${positionalName(name)}]` : positionalName(name))),
+  ]
   return {
     words,
     group,
@@ -88,6 +92,8 @@ export function commandFor(op: Operation, words: string, group: Command['group']
     options: all,
   }
 }
+
+const isOptional = (op: Operation, name: string): boolean => fieldsOf(op.input).some((field) => field.name === name && !field.required)
 
 /** Runs the operation with an input from the command line. */
 export async function perform<Output>(

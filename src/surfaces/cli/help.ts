@@ -19,8 +19,8 @@ Usage: holdfast COMMAND [options]
 
 ${blocks.join('\n\n')}
 
-Every command takes --help, and all but acp, hook and mcp take --json;
-holdfast --version says which one this is. RUN is a run id, a unique beginning of one, or
+Every command takes --help, and all but acp, hook and mcp take --json; holdfast
+--version says which one this is. RUN is a run id, a unique beginning of one, or
 "last". Times are written like 30s, 5m or 1500ms, sizes like 10MB.
 
 Examples:

@@ -46,6 +46,15 @@ describe('help', () => {
     `)
   })
 
+  it.each([
+    ['doctor', '[options] [HOST]'],
+    ['uninstall', '[options] HOST'],
+    ['files list', '[options] [PATH]'],
+    ['pin', 'RUN'],
+  ])('of %s puts an argument in brackets where it may be left out', (words, usage) => {
+    expect(commands.find((command) => command.words === words)?.usage).toEqual([`${words} ${usage}`])
+  })
+
   it('fits into 80 columns and names every option, with an example for each command', () => {
     for (const command of commands) {
       const text = commandHelp(command)
