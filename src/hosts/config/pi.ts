@@ -18,7 +18,7 @@ export const pi: HostConfig = {
   signs: (places) => [folderOf(places, 'user')],
   programs: ['pi'],
   next: (scope) => [
-    'Start pi anew, or run /reload; pi mcp list shows the server.',
+    'Start pi anew, or run /reload; where pi knows MCP, pi mcp list shows the server.',
     ...(scope === 'project' ? ['pi reads .pi/ of projects that are trusted only.'] : []),
   ],
 }
