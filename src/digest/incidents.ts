@@ -96,7 +96,7 @@ const firstOf = (finding: Finding): LineRef => finding.members[0] as LineRef
 
 // Where a tool says so, its warnings are what it failed for.
 const strict =
-  /\bwarnings? (?:are |is |were |was |being )?(?:treated|considered|handled) as (?:an )?errors?\b|\bwarnings being treated as errors\b|\[-Werror[\]=]/i
+  /\bwarnings? (?:are |is |were |was |being )?(?:treated|considered|handled) as (?:an )?errors?\b|\bwarnings being treated as errors\b|\bwarnings? in strict mode\b|\b(?:aborted|failed) (?:with|due to|because of) (?:\d+ )?warnings?\b|\btoo many warnings\b|\[-Werror[\]=]/i
 const strictBonus = (severities.failure - severities.warning) * 10
 
 function heaviest({ stream, findings }: Survey, isOld: IsOld): Sighting[] {

@@ -47,10 +47,11 @@ const benign: readonly RegExp[] = [
   /\b(?:expect(?:ed|s|ing)?|should|must|will|may|can|if|when|on|ignore[sd]?|ignoring|handles?|retry on|until) (?:an? |any |the |to )?(?:\w+ )?(?:errors?|fail(?:s|ed|ures?|ing)?|exceptions?|timeouts?|abort)\b/gi,
 ]
 
-const word = /err|fail|exception|panic|assert|warn|timeout|abort/i
+const word =
+  /err|fail|exception|panic|assert|warn|timeout|abort|fatal|broken|denied|invalid|crash|missing|critical|unknown|refused|corrupt|expected|rejected|killed/i
 const fileName =
-  /\.(?:[ch](?:pp|xx|c)?|[jt]sx?|[cm]js|py|rb|go|rs|java|class|kt|o|so|lo|md|html?|json|ya?ml|txt|log|css|vue|proto|cs|php|swift|hs)["'`),;:]{0,3}$/
-const hyphened = /^[\w.+]{1,60}(?:-[\w.+]{1,60}){1,8}[,;)]?$/
+  /\.(?:[ch](?:pp|xx|c)?|[jt]sx?|[cm]js|py|rb|go|rs|java|class|kt|o|so|lo|a|rlib|md|html?|json|ya?ml|xml|toml|conf|txt|log|css|vue|proto|cs|php|swift|hs|sql|sarif|csv|jar|zip|t?gz|png|pom|pid|lock)["'`),;:]{0,3}$/
+const hyphened = /^["'`([]{0,2}[\w.+]{1,60}(?:-[\w.+]{1,60}){1,8}["'`)\],;]{0,3}$/
 const spoken = /^["'`([]{0,2}(?:error|fatal|fail\w*|\w*exception|warn\w*)[:!]/i
 
 /** True for the name of a file, package or address that has such a word in it; not where a line number follows. */
@@ -78,7 +79,7 @@ const boilerplate =
 const summary: readonly RegExp[] = [
   /\bBUILD FAIL(?:URE|ED)\b|^FAILURE: Build failed|^Build FAILED|^FAILED \(|\bBuild failed\b/,
   /\b[1-9]\d{0,8} (?:tests? |specs? |suites? |examples? )?(?:failed|failing|failures?|errors?|errored|problems?)\b/i,
-  /\b(?:failed|failures|errors)\s?[:=]\s?[1-9]/i,
+  /(?<!assertion )\b(?:failed|failures|errors)\s?[:=]\s?[1-9]/i,
   /^(?:g?make|ninja)(?:\[\d+\])?: \*\*\* .*(?:Error|Stop)/,
   /\bexit(?:ed)?(?: with)?(?: non-zero)? (?:code|status):? -?[1-9]|\bnon-zero (?:exit|code|status)|\bexited, (?:code|status)=\w+, status=[1-9]|marked build as failure|^ninja: build stopped/i,
   // What did not run because something else had failed, and where to look for that.
@@ -89,6 +90,7 @@ const summary: readonly RegExp[] = [
 const causes: readonly RegExp[] = [
   // file:12:3: error, file.ts(12,3): error TS1234, src/a.c:7: undefined reference
   /^\S[^:(]{0,300}[:(]\d{1,7}(?:[:,.]\d{1,7})?\)?:?(?: -)? (?:fatal |internal )?error\b/i,
+  /\bError: \S{1,200}[(:]\d{1,7}(?:[:,]\d{1,7})?\)?: /,
   /\b(?:error|ERROR)(?: |\[)?\s?\[?(?:TS|CS|[A-Z]{1,4})\d{2,5}\b/,
   /^(?:error|fatal error): (?!aborting|could not compile|process|command|script|test failed|failed to (?:push|run))/i,
   /\bundefined (?:reference|symbol)s?\b|multiple definition of|unresolved (?:external|import|reference|symbol)|cannot find symbol/i,
@@ -105,9 +107,10 @@ const failures: readonly RegExp[] = [
   /^Unhandled [\w.:$-]{0,80} {0,2}(?:in |at |:|$)|\bCan't locate \S{1,200} in @INC\b|\boverflowed by \d|\bwill not fit in\b/,
   // A complaint that a program begins with its name, a place, or the word itself.
   /^(?!warn|note|info|debug|hint|trace)[a-z][\w+.-]{1,30}(?:\[\d{1,8}\])?: .{0,200}\b(?:errors?|fail(?:ed|ure)|cannot|can't|unable|could ?n[o']t|denied|invalid|not (?:found|permitted|allowed|supported)|no such|refused|unbound|unknown|unrecognized|illegal)\b/,
-  /^(?:\.{0,2}\/)?[\w@./\\-]{1,200}\.\w{1,6}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?!warning|note|info|hint).{0,200}\b(?:undefined|undeclared|unresolved|cannot|invalid|unexpected|expected|not (?:used|found|declared|defined)|unused|missing|unknown|mismatch|fail(?:ed|ure)|denied|conflict)/i,
+  /^(?:\.{0,2}\/)?[\w@./\\-]{1,200}\.\w{1,6}[:(]\d{1,7}(?:[:,]\d{1,7})?\)?:? (?!\w{0,40}warning|note|info|hint).{0,200}\b(?:undefined|undeclared|unresolved|cannot|invalid|unexpected|expected|not (?:used|found|declared|defined)|unused|missing|unknown|mismatch|fail(?:ed|ure)|denied|conflict)/i,
   /^(?:Failed|Unable|Could not|Couldn't|Cannot|Can't) (?:to )?\w|^Error (?:response|in|during|while|when|from|at|running|loading|parsing|executing|creating)\b|^error (?:during|running|loading|parsing|building)\b|^failed to (?:solve|build|compile|load|start|create)\b|^E: \S|^Aborted\b|^\*\* \(|^❌|\[FAIL(?:ED)?[\]:.]|^\s*Failed \S{1,200} \[|^Module (?:not found|build failed)/,
   /\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|CreateContainerConfigError|CreateContainerError)\b| at \S{1,200} line \d{1,7}\.$|\(\w{1,60}(?:Error|Exception)\)$|cannot find -l/,
+  /^\S{1,200}:\d{1,7}:(?: |[\w.]{1,120}:)FAIL(?:ED)?\b|^Cancell?ing .{0,80}\bdue to (?:an? )?time-?out/i,
   /^\s*--- FAIL|^FAIL(?:ED)?\b|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^not ok\b|\bFAILED\s*$|\bFAILED\b.{0,20}$|<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\[ {2}FAILED {2}\]|^E {3,11}\S|^failures?:$|^\s*\d{1,4}\) \S/,
   /^Traceback \(most recent call last\)|\bassert(?:ion)?(?:Error)? ?`?[\w=! ]{0,30}`? ?fail(?:ed|ure)|\bAssertionError\b/i,
   /^(?:[\w./+-]{1,80}: ){0,3}(?:(?:[\w.-]{1,30} )?error|fatal|failure|err!)(?::|!|\s*$| in | while | occurred| at )/i,
@@ -116,14 +119,14 @@ const failures: readonly RegExp[] = [
 // Where two texts that should be the same are not.
 const difference = /^@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@|\bdiffers?\b(?! in )|^(?:Would |would )?reformat(?:ted)? \S|\bwould (?:be )?reformat/
 const trouble =
-  /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like|unbound|unrecognized|unknown|illegal|unsupported|violat\w+|corrupt\w*|(?<!\+)incompatible|unreachable|crash\w*|exceeded|too many|not (?:permitted|allowed|supported|used)|no matching|forbidden|unauthorized|evicted|back-?off|diverged|overflow(?:ed|s)?|will not fit|deadlock|must be|broken|killed|panic\w*|assert\w*|giving up|gave up|exhausted)\b/i
+  /\b(?:cannot|can't|could not|couldn't|unable to|failed|failure|refused|rejected|timed out|timeout (?:after|exceeded|expired|waiting|of)|denied|not found|does not exist|doesn't exist|unexpected|mismatch|invalid|missing|conflicts?|went wrong|exception|error|fatal|aborted|not ok|undefined|undeclared|unresolved|expected|does not look like|unbound|unrecognized|unknown|illegal|unsupported|violat\w+|corrupt\w*|(?<!\+)incompatible|unreachable|crash\w*|exceeded|too many|not (?:permitted|allowed|supported|used)|no matching|forbidden|unauthorized|evicted|back-?off|diverged|overflow(?:ed|s)?|will not fit|deadlock|must be|broken|killed|panic\w*|assert\w*|giving up|gave up|exhausted|(?:identified|found) with (?:\w+ )?vulnerabilities)\b/i
 const warning = /^W: \S|\bwarn(?:ing)?s?\b|\bdeprecated?\b/i
 // A place in a source file, which makes a marked line a diagnosis.
 const place = /(?:[\w)\]]:\[?\d{1,7}(?:[,:]\d{1,7})?\]?|\(\d{1,7},\d{1,7}\))[:\s]/
 
 // The word of a build or test tool on its own work, which no log of the program under test looks like.
 const verdict =
-  /<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\s*--- FAIL|^not ok\b|^\[?FAIL(?:ED)?\b|\bFAILED\s*$|^##teamcity\[testFailed|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|^E {3,11}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
+  /<<< (?:FAILURE|ERROR)!|\*\*\* FAILED \*\*\*|\s\[E\]$|^Test Case .{1,300} failed \(|\.\.\. (?:failed|error) in \d|^\s*--- FAIL|^not ok\b|^\[?FAIL(?:ED)?\b|^\S{1,200}:\d{1,7}:(?: |[\w.]{1,120}:)FAIL(?:ED)?\b|\bFAILED\s*$|^Cancell?ing .{0,80}\bdue to (?:an? )?time-?out|^configure: error: |^##teamcity\[testFailed|^\s*(?:[✗✘✖×⨯]|●(?! Console$))\s|^\[ {2}FAILED {2}\]|^E {3,11}\S|^Failed to execute goal|^Execution failed for task|^A problem occurred|^What went wrong/
 
 // What no program can go on after, unlike an exception that a log may mention in passing.
 const conclusive =
@@ -167,8 +170,7 @@ export function judge(line: string): Judgement {
       : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
   const message = saidIn(unstamped) ?? plain
   if (message === '' || boilerplate.test(message)) return nothing
-  const own = severityOf(unstamped, message, mark)
-  const severity = own === severities.trouble ? (Math.max(own, labelled(message)) as Severity) : own
+  const severity = severityOf(unstamped, message, mark)
   const weight =
     severity * 10 +
     (mark === 'fatal' ? 10 : mark === 'error' ? 6 : 0) +
@@ -259,6 +261,8 @@ function severityOf(unstamped: string, message: string, mark: Mark): Severity {
   if (causes.some((pattern) => pattern.test(rest))) return severities.cause
   if (mark === 'error' || mark === 'fatal') return place.test(`${message} `) ? severities.cause : severities.failure
   if (failures.some((pattern) => pattern.test(rest))) return severities.failure
+  const inner = labelled(message)
+  if (inner !== severities.none) return inner
   if (warning.test(rest)) return severities.warning
   return trouble.test(rest) || difference.test(rest) ? severities.trouble : severities.none
 }

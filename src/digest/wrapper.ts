@@ -27,10 +27,14 @@ const prefixes = [
   String.raw`\[pod/[\w./-]{1,160}\]`,
   // job<tab>step<tab> before a time
   String.raw`[^\t]{1,80}\t[^\t]{1,80}\t(?=${date})`,
+  // build<tab>02-Jan-2026 03:04:05 before a tab
+  String.raw`(?:build|simple|error|command)\t\d\d-[A-Z][a-z]{2}-\d{4} ${time}`,
+  // [2026.01.02-03.04.05:678][ 12] before the name of what logs
+  String.raw`\[\d{4}(?:\.\d\d){2}-\d\d(?:\.\d\d){2}:\d{3}\]\[[ \d]{1,5}\]`,
 ]
 
 /** What a runner, a container, a collector or a clock puts before every line, and no tool prints itself. */
-const wrapper = new RegExp(`^(?:\\s*(?:${prefixes.join('|')})(?=\\s|$|${date}))+ ?`)
+const wrapper = new RegExp(`^(?:\\s*(?:${prefixes.join('|')})(?=\\s|$|${date}|Log[A-Z]))+[ \\t]?`)
 
 /** A clean line as the tool itself printed it. Its indentation stays. */
 export function unwrap(line: string): string {
@@ -39,7 +43,7 @@ export function unwrap(line: string): string {
 
 // A time of day alone, not a zone or a host after it.
 const clock =
-  /^(?:(?:\[(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) )+(?=\s*\S)/
+  /^(?:\[\d{4}(?:\.\d\d){2}-\d\d(?:\.\d\d){2}:\d{3}\]\[[ \d]{1,5}\] ?)?(?:(?:\[(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?) )*(?=\s*\S)/
 
 /** How many characters of a clean line are the time that stands before everything else. */
 export function clockLength(line: string): number {
