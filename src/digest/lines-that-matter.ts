@@ -115,28 +115,34 @@ export interface Excerpt {
 export function excerpt(from: LineRef, end: LineRef): Excerpt {
   const lines: LineRef[] = []
   const telling: LineRef[] = []
-  let stack: LineRef[] = []
+  let stack: LineRef[][] = []
   const closeStack = (): void => {
-    const own = stack.filter((line) => isOwnFrame(toolText(line)))
-    const last = stack.length > 0 && isInnermostLast(toolText(stack[0] as LineRef))
-    telling.push(...(own.length === 0 ? stack.slice(0, 2) : last ? own.slice(-maxOwnFrames) : own.slice(0, maxOwnFrames)))
+    const own = stack.filter(isOwn)
+    const last = stack[0] !== undefined && isInnermostLast(toolText(stack[0][0] as LineRef))
+    telling.push(...(own.length === 0 ? stack.slice(0, 2) : last ? own.slice(-maxOwnFrames) : own.slice(0, maxOwnFrames)).flat())
+    lines.push(...stack.filter((frame, i) => i < maxFrames || isOwn(frame)).flat())
     stack = []
   }
-  for (let line: LineRef | undefined = from; line && line.number <= end.number && lines.length < maxLines; line = nextOf(line)) {
+  for (let line: LineRef | undefined = from; line && line.number <= end.number && lines.length + stack.length < maxLines; line = nextOf(line)) {
     const text = toolText(line)
+    const frame = stack.at(-1)
     if (text.trim() === '' || (isFiller(text) && line !== from)) continue
-    if (isStackFrame(text)) {
-      stack.push(line)
-      if (stack.length <= maxFrames || isOwnFrame(text)) lines.push(line)
-    } else {
+    if (isStackFrame(text)) stack.push([line])
+    else if (frame && isSourceOf(toolText(frame[0] as LineRef), text)) frame.push(line)
+    else {
       closeStack()
       lines.push(line)
       telling.push(line)
     }
   }
   closeStack()
-  return { lines, telling }
+  return { lines: lines.slice(0, maxLines), telling }
 }
+
+const isOwn = ([frame]: readonly LineRef[]): boolean => frame !== undefined && isOwnFrame(toolText(frame))
+
+/** Python shows what stands in the source below each frame. */
+const isSourceOf = (frame: string, line: string): boolean => isInnermostLast(frame) && indentOf(line) > indentOf(frame)
 
 /** Lines shortly after another that name trouble, too, whoever printed them: what was said of it elsewhere. */
 export function troubleAfter(from: LineRef): LineRef[] {
