@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -159,11 +159,13 @@ describe('hooks', () => {
         env: { ...world.env },
         stdio: ['pipe', 'ignore', 'ignore'],
       })
+      // It may be over before it is killed.
+      const gone = new Promise((resolve) => child.once('close', resolve))
       child.stdin.on('error', () => {})
       child.stdin.end(JSON.stringify(about))
       await new Promise((resolve) => setTimeout(resolve, round * 25))
       child.kill('SIGKILL')
-      await new Promise((resolve) => child.once('close', resolve))
+      await gone
       expect(JSON.parse(readFileSync(join(folder, 'snapshot.json'), 'utf8')).facts.task).toBe('mend the door')
       expect(readFileSync(join(folder, 'snapshot.md'), 'utf8')).toMatch(/^# Context snapshot, [\s\S]*“mend the door”[\s\S]*\n$/)
     }
@@ -236,6 +238,13 @@ describe('a hook never fails its host', () => {
     chmodSync(world.root, 0o500)
     expect(await hook(world, ['claude-code', 'UserPromptSubmit'], { session_id: 's', cwd: world.root, prompt: 'x' })).toEqual(silence)
     chmodSync(world.root, 0o700)
+  })
+
+  it('by waiting for a transcript that is a pipe without a writer', async () => {
+    await using world = openWorld()
+    const pipe = world.path('transcript')
+    execFileSync('mkfifo', [pipe])
+    expect(await hook(world, ['claude-code', 'PreCompact'], { session_id: 's', cwd: world.root, transcript_path: pipe })).toEqual(silence)
   })
 
   it('by waiting for input that never comes', async () => {
