@@ -105,6 +105,19 @@ describe.each<[string, () => Promise<{ client: Client; close(): Promise<void> }>
     expect(output).not.toContain('\ufffd')
   })
 
+  it.each([1, 255, 256, 257, 3_000])('shows all %d lines of an output that is shorter than the limit', async (count) => {
+    const list = Array.from({ length: count }, (_, i) => `${i + 1}\n`).join('')
+    await using terminal = await client.createTerminal({ sessionId, command: 'seq', args: [`${count}`] })
+    await terminal.waitForExit()
+    expect(await terminal.currentOutput()).toMatchObject({ output: list, truncated: false })
+  })
+
+  it('says that the middle of a very long line is left out', async () => {
+    await using terminal = await client.createTerminal({ sessionId, command: 'sh', args: ['-c', 'head -c 100000 /dev/zero | tr "\\0" x; echo; echo end'] })
+    await terminal.waitForExit()
+    expect(await terminal.currentOutput()).toMatchObject({ output: expect.stringMatching(/^x+ \[\d+ bytes left out\] x+\nend\n$/), truncated: true })
+  })
+
   it('shows what a command has printed so far, and ends it with its whole tree when it is killed', async () => {
     await using terminal = await client.createTerminal({ sessionId, command: 'sh', args: ['-c', 'sleep 1000 & echo $!; wait'] })
     let seen = await terminal.currentOutput()
@@ -169,6 +182,18 @@ describe.each<[string, () => Promise<{ client: Client; close(): Promise<void> }>
 })
 
 describe('holdfast acp', () => {
+  it.each<[string, string, Record<string, unknown>]>([
+    ['outputByteLimit is -1; accepted: a whole number from 0', 'terminal/create', { command: 'true', outputByteLimit: -1 }],
+    ['outputByteLimit is "5"; accepted: a whole number from 0', 'terminal/create', { command: 'true', outputByteLimit: '5' }],
+    ['cwd is 5; accepted: text', 'terminal/create', { command: 'true', cwd: 5 }],
+    ['line is -1; accepted: a whole number from 0', 'fs/read_text_file', { path: '/srv/app/a', line: -1 }],
+    ['limit is 1.5; accepted: a whole number from 0', 'fs/read_text_file', { path: '/srv/app/a', limit: 1.5 }],
+  ])('refuses what the protocol does not allow: %s', async (sentence, method, params) => {
+    const { client, close } = overStdio()
+    expect((await failureOf(client.request(method, { sessionId, ...params } as never))).message).toBe(sentence)
+    await close()
+  })
+
   it('ends what runs when its agent is gone', async () => {
     const { client, gone, close } = overStdio()
     const terminal = await client.createTerminal({ sessionId, command: 'sh', args: ['-c', 'echo $$; exec sleep 1000'] })

@@ -35,6 +35,8 @@ const defaultTimeoutMs = 24 * 3_600_000
 /** What a terminal shows where the agent states no limit. */
 const defaultOutputBytes = 1024 * 1024
 const maxFileBytes = 64 * 1024 * 1024
+/** More than there are lines in any file. */
+const highestCount = 1e12
 
 type Params = Readonly<Record<string, unknown>>
 
@@ -46,11 +48,12 @@ export function acpHandlers(app: AcpApp, { root, timeoutMs = defaultTimeoutMs }:
     const command = textOf(params, 'command')
     const args = listOf(params, 'args')
     const env = Object.fromEntries(listOf(params, 'env').map((each) => [textOf(each as Params, 'name'), textOf(each as Params, 'value')]))
-    const { cwd, outputByteLimit: limit } = params
+    const cwd = isGiven(params, 'cwd') ? { cwd: textOf(params, 'cwd') } : {}
+    const limit = countOf(params, 'outputByteLimit') ?? defaultOutputBytes
     // Agents also hand over a whole line for a shell here.
     const program = args.length > 0 || /^[\w./@+:-]+$/.test(command) ? { argv: [command, ...(args as string[])] } : { script: command }
-    const run = await app.exec({ ...program, env, ...(typeof cwd === 'string' ? { cwd } : {}), timeoutMs, waitMs: 0, ephemeral: true })
-    terminals.set(run.id, { limit: typeof limit === 'number' ? limit : defaultOutputBytes })
+    const run = await app.exec({ ...program, env, ...cwd, timeoutMs, waitMs: 0, ephemeral: true })
+    terminals.set(run.id, { limit })
     return { terminalId: run.id }
   }
 
@@ -89,11 +92,11 @@ export function acpHandlers(app: AcpApp, { root, timeoutMs = defaultTimeoutMs }:
       return {}
     },
     async 'fs/read_text_file'(params) {
-      const { line, limit } = params
-      const from = typeof line === 'number' ? Math.max(1, line) : 1
-      const isPart = typeof line === 'number' || typeof limit === 'number'
+      const [line, limit] = [countOf(params, 'line'), countOf(params, 'limit')]
+      const from = Math.max(1, line ?? 1)
       if (limit === 0) return { content: '' }
-      const lines = isPart ? { lines: `${from}-${typeof limit === 'number' ? from + limit - 1 : ''}` } : {}
+      const isPart = line !== undefined || limit !== undefined
+      const lines = isPart ? { lines: `${from}-${limit === undefined ? '' : from + limit - 1}` } : {}
       return { content: (await app.readFile({ path: pathOf(root, params), ...lines, maxBytes: maxFileBytes })).content }
     },
     async 'fs/write_text_file'(params) {
@@ -120,6 +123,16 @@ function textOf(params: Params, field: string): string {
   if (typeof value === 'string') return value
   throw failure('invalid', { field, value, accepted: 'text' })
 }
+
+/** Undefined where it is absent, or null as the protocol has it. */
+function countOf(params: Params, field: string): number | undefined {
+  const value = params[field]
+  if (!isGiven(params, field)) return undefined
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return Math.min(value, highestCount)
+  throw failure('invalid', { field, value, accepted: 'a whole number from 0' })
+}
+
+const isGiven = (params: Params, field: string): boolean => params[field] !== undefined && params[field] !== null
 
 function listOf(params: Params, field: string): readonly unknown[] {
   const value = params[field] ?? []

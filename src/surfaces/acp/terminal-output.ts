@@ -1,5 +1,5 @@
 import type { App, OutputLine } from '../../app/api.ts'
-import { streamNames } from '../../core/command.ts'
+import { type StreamName, streamNames } from '../../core/command.ts'
 import { byteLength, tailBytes } from '../../core/text.ts'
 
 const firstLines = 256
@@ -12,12 +12,20 @@ const growth = 8
 export async function terminalOutput(app: Pick<App, 'output'>, run: string, limit: number): Promise<{ output: string; truncated: boolean }> {
   for (let count = firstLines; ; count *= growth) {
     const { lines } = await app.output({ run, lines: `-${count}`, maxBytes: Number.MAX_SAFE_INTEGER })
-    const from = beginOf(lines, count)
-    const text = lines.slice(from).reduce((all, line) => `${all}${line.text}\n`, '')
-    const isWhole = from === 0
-    if (isWhole && byteLength(text) <= limit) return { output: text, truncated: false }
+    const isWhole = streamNames.every((stream) => isFromFirst(lines, stream))
+    const text = lines.slice(isWhole ? 0 : beginOf(lines, count)).reduce((all, line) => `${all}${line.text}\n`, '')
+    if (isWhole && byteLength(text) <= limit) return { output: text, truncated: lines.some(isShortened) }
     if (isWhole || byteLength(text) >= limit) return { output: tailBytes(text, Math.max(0, limit)), truncated: true }
   }
+}
+
+/** A very long line comes with its middle left out. */
+const isShortened = ({ text }: OutputLine): boolean => / \[\d{1,15} bytes left out\] /.test(text)
+
+/** Whether nothing of a stream stands before these lines. */
+function isFromFirst(lines: readonly OutputLine[], stream: StreamName): boolean {
+  const first = lines.find((line) => line.stream === stream && line.line > 0)
+  return first === undefined || first.line === 1
 }
 
 /** From where on nothing is missing between the lines, of each stream the last `count`: from the first line of a stream that has more. */
