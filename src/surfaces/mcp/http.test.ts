@@ -55,9 +55,9 @@ async function connect(url: string, given = token): Promise<Client> {
 }
 
 /** One request as it is written, since `fetch` sets Host and Origin by itself. */
-function send(url: string, headers: Record<string, string>, body: string | Buffer = '', method = 'POST'): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers }, (response) => {
+function send(url: string, headers: Record<string, string>, body: string | Buffer = '', method = 'POST', own: { path?: string } = {}) {
+  return new Promise<{ status: number; text: string }>((resolve, reject) => {
+    const sent = request(url, { method, headers, ...own }, (response) => {
       let text = ''
       response.on('data', (chunk) => {
         text += chunk
@@ -134,6 +134,8 @@ describe('MCP over HTTP', () => {
     expect(await send(url, usual, '{')).toMatchObject({ status: 400, text: expect.stringContaining('the body is no JSON') })
     expect(await send(url, usual, '{"jsonrpc":"2.0","id":1,"method":"ping"}')).toMatchObject({ status: 400 })
     expect(await send(url.replace('/mcp', '/'), usual, '')).toMatchObject({ status: 404, text: expect.stringContaining('MCP is at /mcp') })
+    for (const path of ['//', 'http://['])
+      expect(await send(url, usual, '', 'POST', { path }), path).toMatchObject({ status: 404, text: expect.stringContaining('MCP is at /mcp') })
     expect((await send(url, usual, '', 'PUT')).status).toBeGreaterThanOrEqual(400)
     expect(await send(url, usual, initialize)).toMatchObject({ status: 200 })
     expect(notes.join()).not.toContain(token)

@@ -52,7 +52,7 @@ export async function serveMcpHttp(options: HttpOptions): Promise<void> {
   const app = sharedApp(options.openApp)
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (new URL(request.url ?? '', 'http://localhost').pathname !== path) return refuse(response, 404, `there is nothing here; MCP is at ${path}`)
+    if (pathOf(request.url ?? '') !== path) return refuse(response, 404, `there is nothing here; MCP is at ${path}`)
     const refusal = refusalOf(request.headers, { host, token })
     if (refusal) return refuse(response, refusal.status, refusal.why, refusal.headers)
     const body = request.method === 'POST' ? await readBody(request) : undefined
@@ -125,6 +125,9 @@ export async function serveMcpHttp(options: HttpOptions): Promise<void> {
 }
 
 const isInitialize = (body: unknown): boolean => [body].flat().some((message) => (message as { method?: unknown } | null)?.method === 'initialize')
+
+/** Undefined for what is no address. */
+const pathOf = (url: string): string | undefined => (URL.canParse(url, 'http://localhost') ? new URL(url, 'http://localhost').pathname : undefined)
 
 const tooLong = Symbol('too long')
 const notJson = Symbol('no JSON')
