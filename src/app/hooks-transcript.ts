@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import type { Activity } from '../core/activity.ts'
 import { entriesOfDocument, openTranscript } from '../hosts/hooks/transcript.ts'
 
@@ -17,7 +17,8 @@ const maxBeginningEntries = 40
 export function readTranscript(path: string, mask: (text: string) => string, isTime: () => boolean): Activity[] {
   let descriptor: number | undefined
   try {
-    descriptor = openSync(path, 'r')
+    // Opening a pipe that nobody writes to would wait for ever, and no timer of this process would end that.
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
     const found = fstatSync(descriptor)
     if (!found.isFile()) return []
     const from = Math.max(0, found.size - maxEndBytes)
