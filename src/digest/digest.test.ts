@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
@@ -102,6 +103,14 @@ describe('the digest of an output', () => {
   it('folds neighbouring lines that differ in numbers, with their count', () => {
     const digest = passing(Array.from({ length: 2345 }, (_, i) => `row ${i + 1}\n`).join(''))
     expect(digest).toContain('1 | row 1\n  … 2,343 lines like it\n2345 | row 2345')
+  })
+
+  it('folds encoded data, with the count of its lines', () => {
+    const data = Array.from({ length: 900 }, (_, i) => createHash('sha512').update(String(i)).digest('base64').slice(0, 76)).join('\n')
+    const digest = failing(`uploading\n${data}\nError: upload failed: 413\n`, '', 700)
+    expect(digest).toContain('… 898 lines like it')
+    expect(digest.match(/^\d+ \| /gm)?.length).toBeLessThan(6)
+    expect(digest).toContain('902 | Error: upload failed: 413')
   })
 
   it('counts errors of one shape instead of showing them all', () => {

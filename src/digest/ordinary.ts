@@ -1,3 +1,4 @@
+import { isBlob } from './blob.ts'
 import { toolText } from './lines-that-matter.ts'
 import type { LineRef } from './log.ts'
 import { lineAfter, lineBefore } from './log.ts'
@@ -41,7 +42,8 @@ const rarer = 0.34
 
 const add = (counts: Map<string, number>, key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1)
 
-const beginOf = (text: string): string => (/^\s*\S{1,40}/.exec(text)?.[0] ?? '').replace(/\d+/g, '#')
+/** Pieces of encoded data begin alike in that they have no beginning. */
+const beginOf = (text: string): string => (isBlob(text) ? '' : (/^\s*\S{1,40}/.exec(text)?.[0] ?? '').replace(/\d+/g, '#'))
 
 const wordsOf = (text: string): string[] => [
   ...new Set(

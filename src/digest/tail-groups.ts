@@ -1,10 +1,12 @@
+import { isBlob } from './blob.ts'
 import type { LineRef, LogSection, LogStream } from './log.ts'
+import { lineHead } from './log.ts'
 import { lineFeedBefore } from './log-text.ts'
 import type { Sifted } from './sieve.ts'
 import { siftShapes } from './sieve.ts'
 import { suspectsIn } from './suspects.ts'
 
-/** Neighbouring lines that differ at most in their numbers. */
+/** Neighbouring lines that differ at most in their numbers, or are pieces of the same encoded data. */
 export interface LineGroup {
   readonly first: LineRef
   readonly last: LineRef
@@ -28,7 +30,7 @@ export function tailGroups(stream: LogStream): LineGroup[] {
     while (to > 0 && bytes < maxBytes && seen < maxLines && groups.length <= maxGroups) {
       const from = to <= stepBytes ? 0 : lineFeedBefore(section, to - stepBytes) + 1
       const lines: Sifted[] = []
-      const passed = siftShapes(section.source, from, to, (line) => lines.push(line))
+      const passed = siftShapes(section.source, from, to, (line) => lines.push({ ...line }))
       feeds -= passed
       for (const line of lines.reverse()) put(groups, section, line, feeds)
       bytes += to - from
@@ -50,8 +52,14 @@ interface Group {
 function put(groups: Group[], section: LogSection, { start, end, feeds, shape }: Sifted, feedsBefore: number): void {
   const line: LineRef = { section, number: section.firstLine + feedsBefore + feeds, start, end }
   const group = groups.at(-1)
-  if (group && shape !== 0 && group.shape === shape && group.first.number === line.number + 1 && group.first.section === section) {
+  const isNext = group?.first.number === line.number + 1 && group.first.section === section
+  if (group && isNext && ((shape !== 0 && group.shape === shape) || areBlobs(group.first, line))) {
     group.first = line
     group.count += 1
   } else groups.push({ first: line, last: line, count: 1, shape })
+}
+
+/** Data is encoded in lines of one length. */
+function areBlobs(a: LineRef, b: LineRef): boolean {
+  return a.end - a.start === b.end - b.start && isBlob(lineHead(a)) && isBlob(lineHead(b))
 }
