@@ -1,5 +1,5 @@
 // Draws docs/images/terminal.svg: what a terminal shows while the commands below are typed, in a project like that of the pages. They run
-// for real, on a pseudo-terminal; what they print is laid out by a terminal emulator.
+// for real, on a pseudo-terminal; what they print is laid out by a terminal emulator. With a path, the picture goes there.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,8 +22,7 @@ const place = mkdtempSync(join(tmpdir(), 'holdfast-picture-'))
 try {
   const { home, env } = makeHome(place)
   const shown = await layOut(typeAll(home, env))
-  mkdirSync(join(root, 'docs', 'images'), { recursive: true })
-  writeFileSync(join(root, 'docs', 'images', 'terminal.svg'), draw(shown))
+  writeFileSync(process.argv[2] ?? join(root, 'docs', 'images', 'terminal.svg'), draw(shown))
 } finally {
   rmSync(place, { recursive: true, force: true })
 }
