@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Running } from '../core/backend.ts'
 import { displayArgv } from '../core/command.ts'
 import { messageOf } from '../core/errors.ts'
@@ -48,7 +51,10 @@ export async function examineHost(context: AppContext, host: HostName, places: H
     try {
       const env = environmentOf(host, { ...context.ownEnv, ...effective.server?.env })
       const run = createProgramRunner(async () => session, newRunId)
-      checks.push(...(await proveServer(context, effective, env)), await proveHook({ host, root: context.root, found: effective, env, run }))
+      checks.push(
+        ...(await inScratchHome((HOLDFAST_HOME) => proveServer(context, effective, { ...env, HOLDFAST_HOME }))),
+        await proveHook({ host, root: context.root, found: effective, env, run }),
+      )
     } finally {
       await session.close()
     }
@@ -94,6 +100,17 @@ function entryCheck(host: HostName, effective: Found, found: readonly Found[]): 
   if (effective.server.isOff) return failed(name, `the server is turned off in ${effective.files[0]}; turn it on in ${hostTitles[host]}`)
   if (effective.isOld) return { name, status: 'warning', detail: `${where}; it is not as this version writes it: ${again} brings it up to date` }
   return { name, status: 'ok', detail: `${where}${found.length > 1 ? `; that of the ${effective.scope} counts here` : ''}` }
+}
+
+/** What is run for the proof is no work of the project: it is in a home of its own, which goes with it. */
+async function inScratchHome<T>(prove: (home: string) => Promise<T>): Promise<T> {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-doctor-'))
+  try {
+    return await prove(home)
+  } finally {
+    // A supervisor that has lost its home ends; until then it may still write there.
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+  }
 }
 
 /** What a host hands on of the person's environment. */

@@ -64,6 +64,10 @@ describe('doctor', () => {
       ['entry', 'server', 'tools', 'exec', 'hooks'].map((name) => [name, 'works']),
     )
     expect(ok).toBe(true)
+    // What is run for the proof is no work of the project.
+    expect(json<{ runs: readonly unknown[] }>(world, 'runs').runs).toEqual([])
+    expect(holdfast(world, 'stats').stdout).not.toContain('exec')
+    expect(readdirSync(world.path('tmp')).filter((name) => name.startsWith('holdfast-doctor-'))).toEqual([])
   })
 
   it('says in a sentence what does not work, and ends with 1', async () => {
