@@ -1,7 +1,8 @@
-import { appendFileSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../core/errors.ts'
 import { headBytes, oneLine } from '../core/text.ts'
+import { appendPlain } from '../git/plain-file.ts'
 
 /** What kept hooks from their work: nobody sees it otherwise, since they never fail their host. Two files of this size at most. */
 const maxLogBytes = 32 * 1024
@@ -22,7 +23,7 @@ export function logHookTrouble(home: string, { at, host, moment, trouble }: Hook
   try {
     if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > maxLogBytes) renameSync(path, `${path}.1`)
     const line = `${at.toISOString()} ${host} ${moment}: ${headBytes(oneLine(messageOf(trouble)), maxTroubleBytes)}`
-    appendFileSync(path, `${oneLine(line)}\n`, { mode: 0o600 })
+    appendPlain(path, `${oneLine(line)}\n`)
   } catch {
     // A disk that is full keeps this too.
   }

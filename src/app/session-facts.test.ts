@@ -1,4 +1,5 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openWorld } from '../../test/support/world.ts'
@@ -31,6 +32,18 @@ describe('what is recorded of a session', () => {
     recordActivities(folder, [edit('/b')], plain)
     appendFileSync(folder.facts, '\n{"kind":"tool","tool":{"name":7}}\nnull\n{"kind":"todos","todos":[null]}\n{"kind":"future"}\n')
     expect(readRecorded(folder)).toEqual([edit('/a'), edit('/b')])
+  })
+
+  it('is not written into a pipe that stands in its place, nor waited for', async () => {
+    await using world = openWorld()
+    const folder = sessionFolder(world.home, 'codex', 's1')
+    mkdirSync(folder.path, { recursive: true })
+    for (const path of [folder.facts, folder.led]) execFileSync('mkfifo', [path])
+    const reader = openSync(folder.facts, 'r+')
+    expect(() => recordActivities(folder, [edit('/a')], plain)).toThrow('is a pipe, a socket or a device')
+    expect(takeTurn(folder, 0, new Date())).toBe(true)
+    expect(statSync(folder.led).isFile()).toBe(true)
+    closeSync(reader)
   })
 
   it('has a bound, and keeps the task past it', async () => {

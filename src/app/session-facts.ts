@@ -1,8 +1,9 @@
-import { appendFileSync, closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Activity, ToolUse } from '../core/activity.ts'
 import { headBytes } from '../core/text.ts'
+import { appendPlain } from '../git/plain-file.ts'
 import { makeFolder } from './home.ts'
 
 /**
@@ -65,13 +66,12 @@ export function recordActivities(folder: SessionFolder, activities: readonly Act
   const first = activities.find(({ kind }) => kind === 'request')
   if (first) writeOnce(folder.first, `${JSON.stringify(shortened(first, mask))}\n`)
   if ((statSync(folder.facts, { throwIfNoEntry: false })?.size ?? 0) > maxFactsBytes) renameSync(folder.facts, folder.older)
-  appendFileSync(
+  appendPlain(
     folder.facts,
     lines
       .filter((line) => Buffer.byteLength(line) <= maxLineBytes)
       .map((line) => `\n${line}\n`)
       .join(''),
-    { mode: 0o600 },
   )
 }
 
@@ -124,7 +124,8 @@ export function takeTurn({ path, led }: SessionFolder, everyMs: number, now: Dat
   const last = statSync(led, { throwIfNoEntry: false })?.mtimeMs
   if (last !== undefined && now.getTime() - last < everyMs) return false
   makeFolder(path)
-  writeFileSync(led, '', { mode: 0o600 })
+  rmSync(led, { force: true })
+  writeOnce(led, '')
   return true
 }
 
