@@ -16,8 +16,11 @@ const maxItemBytes = 320
 /** One line of a list. */
 export const item = (text: string): string => `- ${clampLine(text, maxItemBytes)}`
 
-/** Text of others on one line, well-formed, and with nothing that turns the order of what a person sees. */
+/** Tags by which hosts and models tell whose words these are: `</system-reminder>`, `<tool_call>`, `<|end|>`. */
+const markers = /<(?=\/?[a-z]{1,40}[-_:][a-z]|\|)/gi
+
+/** Text of others on one line, well-formed, with nothing that turns the order of what a person sees, and no tag that closes what it stands in. */
 export function clean(text: string, folded = true): string {
   const line = (folded ? oneLine(text) : text.trimEnd()).replace(/\p{Surrogate}/gu, '\ufffd')
-  return line.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+  return line.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '').replace(markers, '‹')
 }
