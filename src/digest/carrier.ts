@@ -18,7 +18,23 @@ interface Carrier {
 }
 
 /** A line without what carries every line of its log; with its secrets, to judge it by and never to be shown or kept. */
-export const carriedText = (line: LineRef): string => uncarried(lineToJudge(line), carriersOf(line.section))
+export function carriedText(line: LineRef): string {
+  const { section, start } = line
+  const texts = recent.get(section) ?? new Map<number, string>()
+  const found = texts.get(start)
+  if (found !== undefined) return found
+  const text = uncarried(lineToJudge(line), carriersOf(section))
+  if (text.length > maxRecentChars) return text
+  if (texts.size === 0) recent.set(section, texts)
+  if (texts.size >= maxRecent) texts.clear()
+  texts.set(start, text)
+  return text
+}
+
+// The same lines are asked for again and again: around each incident, and for each question about it.
+const recent = new WeakMap<LogSection, Map<number, string>>()
+const maxRecent = 4096
+const maxRecentChars = 1024
 
 /** How many carriers one in another a section has. */
 export const carriersIn = (section: LogSection): number => carriersOf(section).length

@@ -1,6 +1,6 @@
 import { carriedText } from './carrier.ts'
 import type { LineRef, LogStream } from './log.ts'
-import { judge } from './severity.ts'
+import { messageOf } from './severity.ts'
 import type { Finding } from './survey.ts'
 
 export interface Use {
@@ -16,8 +16,8 @@ const maxWords = 24
 const wordsOf = (finding: Finding): string[] =>
   [
     ...new Set(
-      judge(carriedText(firstOf(finding)))
-        .message.slice(0, usedChars)
+      messageOf(carriedText(firstOf(finding)))
+        .slice(0, usedChars)
         .toLowerCase()
         .match(/\p{L}{3,}/gu) ?? [],
     ),

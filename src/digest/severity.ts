@@ -154,8 +154,31 @@ const maxJudgedChars = 600
 
 /** Judges one clean line. */
 export function judge(line: string): Judgement {
+  const read = readLine(line)
+  if (!read) return nothing
+  const { unstamped, mark, message } = read
+  const severity = severityOf(unstamped, message, mark)
+  const weight =
+    severity * 10 +
+    (mark === 'fatal' ? 10 : mark === 'error' ? 6 : 0) +
+    (severity >= severities.failure && verdict.test(message) ? 12 : 0) +
+    (severity === severities.cause && conclusive.test(message) ? 8 : 0)
+  return { severity, weight, message }
+}
+
+/** The message of a judgement, for a fraction of its time; empty where the line says nothing of trouble. */
+export const messageOf = (line: string): string => readLine(line)?.message ?? ''
+
+interface ReadLine {
+  readonly unstamped: string
+  readonly mark: Mark
+  readonly message: string
+}
+
+/** What a line says and how it is marked, before that is judged. */
+function readLine(line: string): ReadLine | undefined {
   const text = line.length > maxJudgedChars ? line.slice(0, maxJudgedChars) : line
-  if (!suspicious.test(text)) return nothing
+  if (!suspicious.test(text)) return undefined
   const unstamped = unstamp(text)
   const found = level.exec(unstamped.slice(0, 90)) ?? (unstamped.length < text.length ? spokenLevel.exec(unstamped) : null)
   const code = coded.exec(unstamped)
@@ -169,14 +192,7 @@ export function judge(line: string): Judgement {
       ? unstamped.trimStart()
       : unstamped.slice(found ? found.index + found[0].length : 0).replace(/^[\])>|"':\s-]{1,8}/, '')
   const message = saidIn(unstamped) ?? plain
-  if (message === '' || boilerplate.test(message)) return nothing
-  const severity = severityOf(unstamped, message, mark)
-  const weight =
-    severity * 10 +
-    (mark === 'fatal' ? 10 : mark === 'error' ? 6 : 0) +
-    (severity >= severities.failure && verdict.test(message) ? 12 : 0) +
-    (severity === severities.cause && conclusive.test(message) ? 8 : 0)
-  return { severity, weight, message }
+  return message === '' || boilerplate.test(message) ? undefined : { unstamped, mark, message }
 }
 
 // Names of jobs, modules, streams and steps, and ornaments, which stand before what a tool run by them says.

@@ -13,13 +13,13 @@ import { troubleWordStarts, troubleWords } from './trouble-words.ts'
 
 const found = (text: string | ByteSource): Sifted[] => {
   const lines: Sifted[] = []
-  sift(typeof text === 'string' ? sourceOf(Buffer.from(text)) : text, (line) => lines.push(line))
+  sift(typeof text === 'string' ? sourceOf(Buffer.from(text)) : text, (line) => lines.push({ ...line }))
   return lines
 }
 const numbersIn = (text: string): number[] => found(text).map(({ feeds }) => feeds + 1)
 const shapeOf = (line: string): number => {
   const lines: Sifted[] = []
-  siftShapes(sourceOf(Buffer.from(line)), 0, Buffer.byteLength(line), (sifted) => lines.push(sifted))
+  siftShapes(sourceOf(Buffer.from(line)), 0, Buffer.byteLength(line), (sifted) => lines.push({ ...sifted }))
   return lines[0]?.shape ?? 0
 }
 const judgedShapeOf = (line: string): number => found(line)[0]?.shape ?? 0
@@ -202,7 +202,7 @@ describe('the shape of a line', () => {
   it.each(['', '   ', '\t\r', '\u001b[0m'])('is not told of the blank line %j', (line) => {
     const bytes = Buffer.from(`${line}\nx\n${line}`)
     const told: Sifted[] = []
-    expect(siftShapes(sourceOf(bytes), 0, bytes.length, (sifted) => told.push(sifted))).toBe(2)
+    expect(siftShapes(sourceOf(bytes), 0, bytes.length, (sifted) => told.push({ ...sifted }))).toBe(2)
     expect(told.map(({ feeds }) => feeds)).toEqual([1])
   })
 
@@ -215,7 +215,7 @@ describe('the shape of a line', () => {
 describe('the lines of a log without those that are like an earlier one', () => {
   const distinct = (text: string, withNumbers = false): Sifted[] => {
     const lines: Sifted[] = []
-    siftDistinct(sourceOf(Buffer.from(text)), withNumbers, (line) => lines.push(line))
+    siftDistinct(sourceOf(Buffer.from(text)), withNumbers, (line) => lines.push({ ...line }))
     return lines
   }
 

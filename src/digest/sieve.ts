@@ -1,7 +1,7 @@
 import type { ByteSource } from '../core/byte-source.ts'
 import { sieveProgram, sieveWords } from './sieve-program.ts'
 
-/** A line as wasm/sieve.ts found it. */
+/** A line as wasm/sieve.ts found it. It is what it is only while it is handed over. */
 export interface Sifted {
   /** Offsets in the source, without the line feed. */
   readonly start: number
@@ -59,6 +59,7 @@ interface Loaded {
   readonly program: Program
   readonly memory: Uint8Array
   readonly view: DataView
+  readonly words: Uint32Array
 }
 
 let loaded: Loaded | undefined
@@ -68,7 +69,7 @@ function load(): Loaded {
   const { Memory, Module, Instance } = (globalThis as unknown as { WebAssembly: Assembly }).WebAssembly
   const memory = new Memory({ initial: Math.ceil((beginningsAt + 4 * pairs) / 65_536) })
   const { exports } = new Instance(new Module(Buffer.from(sieveProgram, 'base64')), { env: { memory } })
-  loaded = { program: exports as Program, memory: new Uint8Array(memory.buffer), view: new DataView(memory.buffer) }
+  loaded = { program: exports as Program, memory: new Uint8Array(memory.buffer), view: new DataView(memory.buffer), words: new Uint32Array(memory.buffer) }
   layOutWords(loaded)
   return loaded
 }
@@ -167,20 +168,33 @@ function pass(source: ByteSource, kind: 'sieve' | 'shapes' | 'distinct', first: 
 }
 
 function tell(shift: number, feeds: number, found: (line: Sifted) => void): void {
-  const { program, view } = load()
+  const { program, words } = load()
   const records = program.records.value
-  for (let i = 0; i < records; i += 1) {
-    const record = recordsAt + recordBytes * i
-    const word = (at: number): number => view.getUint32(record + at, true)
-    found({
-      start: word(0) + shift,
-      end: word(4) + shift,
-      feeds: word(8) + feeds,
-      kind: word(12),
-      // All that a number holds of 64 bits.
-      shape: word(16) + (word(20) & 0x1fffff) * 0x1_0000_0000,
-    })
+  for (let i = 0, at = recordsAt / 4; i < records; i += 1, at += recordBytes / 4) {
+    const start = words[at] as number
+    const end = words[at + 1] as number
+    line.start = start + shift
+    line.end = end + shift
+    line.feeds = (words[at + 2] as number) + feeds
+    line.kind = words[at + 3] as number
+    // All that a number holds of 64 bits.
+    line.shape = (words[at + 4] as number) + ((words[at + 5] as number) & 0x1fffff) * 0x1_0000_0000
+    told.start = start
+    told.end = end
+    found(line)
   }
+}
+
+/** What is handed over, and where in the input it is. */
+const line = { start: 0, end: 0, feeds: 0, shape: 0, kind: 0 }
+const told = { start: 0, end: 0 }
+
+/** Of the bytes of the line that was handed over last, which has a shape. */
+export function lastHash(): number {
+  const { memory } = load()
+  let hash = 0x811c9dc5
+  for (let at = told.start; at < told.end; at += 1) hash = Math.imul(hash ^ (memory[at] as number), 0x01000193)
+  return (hash >>> 0) + (told.end - told.start) * 0x1_0000_0000
 }
 
 function longLine(source: ByteSource, start: number, last: number): { readonly end: number; readonly feeds: number } {

@@ -1,7 +1,7 @@
 import { carriedText } from './carrier.ts'
 import type { LineRef, LogStream } from './log.ts'
 import type { Judgement, Severity } from './severity.ts'
-import { judge, severities, shapeOf } from './severity.ts'
+import { judge, messageOf, severities, shapeOf } from './severity.ts'
 import type { Suspect } from './suspects.ts'
 import { maxMembers, suspectsIn } from './suspects.ts'
 import type { LineGroup } from './tail-groups.ts'
@@ -91,7 +91,7 @@ function keep(shelf: Shelf, stream: LogStream, { severity, weight, message }: Ju
   finding.lastNumber = Math.max(finding.lastNumber, lastNumber)
   for (const [i, member] of members.entries()) {
     if (finding.members.length >= maxMembers) break
-    const text = i === 0 ? message : judge(carriedText(member)).message
+    const text = i === 0 ? message : messageOf(carriedText(member))
     if (texts.has(text)) continue
     texts.add(text)
     finding.members.push(member)

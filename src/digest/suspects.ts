@@ -1,11 +1,13 @@
 import type { ByteSource } from '../core/byte-source.ts'
 import type { LineRef, LogSection } from './log.ts'
+import { shapeMap } from './shape-map.ts'
 import type { Sifted } from './sieve.ts'
-import { sift } from './sieve.ts'
+import { lastHash, sift } from './sieve.ts'
+import { waitingLines } from './waiting-lines.ts'
 
 /** Lines with a word of trouble that are alike, apart from numbers at least. */
 export interface Suspect {
-  /** The first of them, at most `maxMembers`. */
+  /** Of the first of them, at most `maxMembers`, those that differ. */
   readonly members: readonly LineRef[]
   readonly count: number
   readonly lastNumber: number
@@ -35,13 +37,16 @@ const maxLatest = 1024
 
 interface Entry {
   readonly members: LineRef[]
-  readonly kind: number
+  /** Of the bytes of the first lines that are alike. */
+  readonly hashes: number[]
   count: number
   lastFeeds: number
 }
 
 interface Kind {
   readonly first: Entry
+  /** The kind of the word of trouble and what stands right before it, of which this is a part. */
+  readonly word: Kind | undefined
   count: number
 }
 
@@ -77,48 +82,61 @@ export const lineFeedsOf = (section: LogSection): number => suspectsIn(section).
 
 function lookThrough(section: LogSection): Suspects {
   const entries: Entry[] = []
-  const byShape = new Map<number, Entry>()
+  const byShape = shapeMap<Entry>()
   const words = new Map<number, Kind>()
   const kinds = new Map<number, Kind>()
-  const latest: Entry[] = []
+  const latest = waitingLines(maxLatest)
   let passedOver = 0
+  let wordShare = firstShare
+  let alikes = firstShare * alikeShare
 
-  const begin = (line: Sifted): Entry => ({ members: [refOf(section, line)], kind: line.kind, count: 1, lastFeeds: line.feeds })
-  const share = (): number => firstShare * (1 - entries.length / maxSuspects) ** 3
-  const countIn = (of: ReadonlyMap<number, Kind>, key: number): number => of.get(key)?.count ?? 0
-  const isRoomFor = (kind: number): boolean =>
-    entries.length < maxFree ||
-    (entries.length < maxSuspects && (countIn(words, wordOf(kind)) < Math.max(1, share()) || countIn(kinds, kind) < Math.floor(share() * alikeShare)))
+  const isRoomFor = (kind: number): boolean => {
+    if (entries.length < maxFree) return true
+    if (entries.length >= maxSuspects) return false
+    const own = kinds.get(kind)
+    const word = own ? own.word : words.get(wordOf(kind))
+    return (word?.count ?? 0) < wordShare || (own?.count ?? 0) < alikes
+  }
   const take = (line: Sifted): void => {
-    const entry = begin(line)
+    const entry: Entry = { members: [refOf(section, line)], hashes: line.shape === 0 ? [] : [lastHash()], count: 1, lastFeeds: line.feeds }
     entries.push(entry)
-    if (line.shape !== 0) byShape.set(line.shape, entry)
-    addTo(words, wordOf(line.kind), entry)
-    addTo(kinds, line.kind, entry)
+    if (line.shape !== 0) byShape.add(line.shape, entry)
+    const share = firstShare * (1 - entries.length / maxSuspects) ** 3
+    wordShare = Math.max(1, share)
+    alikes = Math.floor(share * alikeShare)
+    const kind = line.kind | 0
+    const word = addTo(words, wordOf(kind), entry)
+    addTo(kinds, kind, entry, word)
+  }
+  const goOnAlike = (entry: Entry, line: Sifted): void => {
+    goOn(entry, line.feeds)
+    if (entry.hashes.length >= maxMembers) return
+    const hash = lastHash()
+    if (!entry.hashes.includes(hash)) entry.members.push(refOf(section, line))
+    entry.hashes.push(hash)
   }
   // They count as being like the first of their kind.
-  const passOver = (entry: Entry): void => {
-    const like = (kinds.get(entry.kind) ?? words.get(wordOf(entry.kind)))?.first
-    if (like) goOn(like, entry.lastFeeds)
+  const passOver = (kind: number, feeds: number): void => {
+    const like = (kinds.get(kind) ?? words.get(wordOf(kind)))?.first
+    if (like) goOn(like, feeds)
     else passedOver += 1
   }
   const feeds = sift(section.source, (line) => {
     const alike = line.shape === 0 ? undefined : byShape.get(line.shape)
-    if (alike) {
-      goOn(alike, line.feeds)
-      if (alike.members.length < maxMembers) alike.members.push(refOf(section, line))
-    } else if (isRoomFor(line.kind)) take(line)
-    else if (latest.push(begin(line)) >= 2 * maxLatest) latest.splice(0, maxLatest).forEach(passOver)
+    if (alike) goOnAlike(alike, line)
+    else if (isRoomFor(line.kind | 0)) take(line)
+    else latest.add(line, passOver)
   })
-  latest.splice(0, Math.max(0, latest.length - maxLatest)).forEach(passOver)
-  const suspects = [...entries, ...latest].map(({ members, count, lastFeeds }): Suspect => ({ members, count, lastNumber: section.firstLine + lastFeeds }))
+  const late = latest.end(passOver).map((line): Entry => ({ members: [refOf(section, line)], hashes: [], count: 1, lastFeeds: line.feeds }))
+  const suspects = [...entries, ...late].map(({ members, count, lastFeeds }): Suspect => ({ members, count, lastNumber: section.firstLine + lastFeeds }))
   return { feeds, suspects, passedOver }
 }
 
-function addTo(kinds: Map<number, Kind>, key: number, entry: Entry): void {
-  const kind = kinds.get(key)
-  if (kind) kind.count += 1
-  else kinds.set(key, { first: entry, count: 1 })
+function addTo(kinds: Map<number, Kind>, key: number, entry: Entry, word?: Kind): Kind {
+  const kind = kinds.get(key) ?? { first: entry, word, count: 0 }
+  if (kind.count === 0) kinds.set(key, kind)
+  kind.count += 1
+  return kind
 }
 
 /** The part of a kind that tells the word of trouble and what stands right before it. */
