@@ -33,18 +33,28 @@ const unstamp = (line: string): string => unwrap(line).replace(stamp, '')
 const level =
   /(?:^|[\s[|(<#\]{,])(?:level[=:]\s?"?|"(?:level|severity|levelname)":\s?")?(?:[A-Z]{2,8}_(?=(?:FATAL|ERROR|WARNING|INFO) ))?(FATAL|ERROR|ERR!?|SEVERE|CRITICAL|CRIT|EMERG|ALERT|PANIC|WARN(?:ING)?|INFO|NOTICE|DEBUG|TRACE|VERBOSE|fatal|emerg|alert|crit|error|err|warn(?:ing)?|info|debug)(?=[\])>|"/]|\s*:|\s-|\s)/
 
-const benign: readonly RegExp[] = [
-  /\b(?:errors?|err|exception|failures?)["']?\s?[:=]\s?(?:none|null|nil|false|undefined|""|''|-)(?![\w.])/gi,
+/** `sign`: what every match has, for a pattern that is slow to find none. */
+const benign: readonly { readonly pattern: RegExp; readonly sign?: RegExp }[] = [
+  { pattern: /\b(?:errors?|err|exception|failures?)["']?\s?[:=]\s?(?:none|null|nil|false|undefined|""|''|-)(?![\w.])/gi },
   // Counts of nothing.
-  /\b(?:0|no|zero|without(?: any)?) (?:\w+ )?(?:errors?|failures?|failed|failing|warnings?|problems?|issues?|exceptions?|conflicts?|vulnerabilities)\b/gi,
-  /\b(?:errors?|failures?|failed|failing|warnings?|problems?|exceptions?|fail|number of (?:errors|failures) in tests)["']?\s?[:=]\s?0\b/gi,
+  {
+    pattern:
+      /\b(?:0|no|zero|without(?: any)?) (?:\w+ )?(?:errors?|failures?|failed|failing|warnings?|problems?|issues?|exceptions?|conflicts?|vulnerabilities)\b/gi,
+  },
+  { pattern: /\b(?:errors?|failures?|failed|failing|warnings?|problems?|exceptions?|fail|number of (?:errors|failures) in tests)["']?\s?[:=]\s?0\b/gi },
   // Options, variables and identifiers.
-  /(?:^|\s)--?[\w-]*(?:err|fail|warn|exit|timeout|abort|fatal|missing|expect)[\w-]*(?:=\S*)?/gi,
-  /\b\w*(?:error|fail|failure|exception|warning|timeout|assert)[A-Za-z]*\((?=[\w\s,.]*\))/g,
-  /\b[a-z_]+_(?:errors?|fail(?:ed|ure)?|exceptions?|warnings?)\b|\b(?:errors?|fail|exception|warning)_[a-z_]+\b/g,
-  /\b[a-z]+[A-Z]\w*(?:Error|Fail|Exception|Timeout|Warn|Assert)\w*|\b[a-z]+(?:Error|Fail|Exception|Timeout|Warn|Assert)[A-Z]\w*/g,
-  /\b(?:error|fail|warn|exception)[- ](?:prone|handl\w*|safe|fast|over|tolerant|free|messages? (?:are|is) )\b/gi,
-  /\b(?:expect(?:ed|s|ing)?|should|must|will|may|can|if|when|on|ignore[sd]?|ignoring|handles?|retry on|until) (?:an? |any |the |to )?(?:\w+ )?(?:errors?|fail(?:s|ed|ures?|ing)?|exceptions?|timeouts?|abort)\b/gi,
+  { pattern: /(?:^|\s)--?[\w-]*(?:err|fail|warn|exit|timeout|abort|fatal|missing|expect)[\w-]*(?:=\S*)?/gi },
+  { pattern: /\b\w*(?:error|fail|failure|exception|warning|timeout|assert)[A-Za-z]*\((?=[\w\s,.]*\))/g, sign: /\(/ },
+  { pattern: /\b[a-z_]+_(?:errors?|fail(?:ed|ure)?|exceptions?|warnings?)\b|\b(?:errors?|fail|exception|warning)_[a-z_]+\b/g, sign: /_/ },
+  {
+    pattern: /\b[a-z]+[A-Z]\w*(?:Error|Fail|Exception|Timeout|Warn|Assert)\w*|\b[a-z]+(?:Error|Fail|Exception|Timeout|Warn|Assert)[A-Z]\w*/g,
+    sign: /[a-z][A-Z]/,
+  },
+  { pattern: /\b(?:error|fail|warn|exception)[- ](?:prone|handl\w*|safe|fast|over|tolerant|free|messages? (?:are|is) )\b/gi },
+  {
+    pattern:
+      /\b(?:expect(?:ed|s|ing)?|should|must|will|may|can|if|when|on|ignore[sd]?|ignoring|handles?|retry on|until) (?:an? |any |the |to )?(?:\w+ )?(?:errors?|fail(?:s|ed|ures?|ing)?|exceptions?|timeouts?|abort)\b/gi,
+  },
 ]
 
 const word =
@@ -53,6 +63,9 @@ const fileName =
   /\.(?:[ch](?:pp|xx|c)?|[jt]sx?|[cm]js|py|rb|go|rs|java|class|kt|o|so|lo|a|rlib|md|html?|json|ya?ml|xml|toml|conf|txt|log|css|vue|proto|cs|php|swift|hs|sql|sarif|csv|jar|zip|t?gz|png|pom|pid|lock)["'`),;:]{0,3}$/
 const hyphened = /^["'`([]{0,2}[\w.+]{1,60}(?:-[\w.+]{1,60}){1,8}["'`)\],;]{0,3}$/
 const spoken = /^["'`([]{0,2}(?:error|fatal|fail\w*|\w*exception|warn\w*)[:!]/i
+
+/** Without one of these nothing is such a name. */
+const nameSign = /[-.\\/]/
 
 /** True for the name of a file, package or address that has such a word in it; not where a line number follows. */
 const isName = (token: string): boolean =>
@@ -267,8 +280,8 @@ function severityOf(unstamped: string, message: string, mark: Mark): Severity {
   const service = serviceMessage(unstamped)
   if (service !== undefined) return service
   if (probe.test(unstamped) || passing.test(unstamped) || naming.test(unstamped) || scriptSource.test(unstamped)) return severities.none
-  let rest = message.replace(/\S+/g, (token) => (isName(token) ? ' ' : token))
-  for (const pattern of benign) rest = rest.replace(pattern, ' ')
+  let rest = nameSign.test(message) && word.test(message) ? message.replace(/\S+/g, (token) => (isName(token) ? ' ' : token)) : message
+  for (const { pattern, sign } of benign) if (!sign || sign.test(rest)) rest = rest.replace(pattern, ' ')
   const start = rest.length > longChars ? rest.slice(0, summedChars) : rest
   if (summary.some((pattern) => pattern.test(start))) return /<<< (?:FAILURE|ERROR)!/.test(rest) ? severities.failure : severities.summary
   // A wrapper may call whatever a tool prints information.

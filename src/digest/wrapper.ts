@@ -36,9 +36,12 @@ const prefixes = [
 /** What a runner, a container, a collector or a clock puts before every line, and no tool prints itself. */
 const wrapper = new RegExp(`^(?:\\s*(?:${prefixes.join('|')})(?=\\s|$|${date}|Log[A-Z]))+[ \\t]?`)
 
+// How such prefixes begin; those of other words have a bar or a tab.
+const wrapperSign = /^\s*(?:[[\d<#]|[A-Z][a-z]{2} |std(?:out|err) )|[|\t]/
+
 /** A clean line as the tool itself printed it. Its indentation stays. */
 export function unwrap(line: string): string {
-  return line.replace(wrapper, '')
+  return wrapperSign.test(line) ? line.replace(wrapper, '') : line
 }
 
 // A time of day alone, not a zone or a host after it.
