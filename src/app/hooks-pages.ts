@@ -38,13 +38,18 @@ function pointerTo(context: AppContext, but: SessionFolder): string | undefined 
   return `An earlier session in this project (${hostTitles[last.host]}, ${formatAge(ageMs)} ago) is kept by Holdfast.${about} If this goes on with it, its page is printed by: holdfast resume (or the tool resume).`
 }
 
+/** Whether a page tells more than where it was made: also of a session of which nothing is known there are notes and runs. */
+const tellsSomething = (page: string): boolean => /^## /m.test(page)
+
 /** Replaces the snapshot of the session; resolves to its page, or to undefined where there is nothing to tell. */
 export async function storePage(context: AppContext, event: HookEvent, folder: SessionFolder, timeLeft: TimeLeft): Promise<string | undefined> {
   const session = gather(context, event, folder, timeLeft)
-  if (!saysSomething(session.facts)) return undefined
+  // A session in which nothing happened leaves nothing behind.
+  if (event.moment === 'session-end' && !saysSomething(session.facts)) return undefined
+  const page = await pageOf(context, session, folder, null, timeLeft() - afterHistoryMs)
+  if (!tellsSomething(page)) return undefined
   makeHome(context.home, context.homePlace)
   makeFolder(folder.path)
-  const page = await pageOf(context, session, folder, null, timeLeft() - afterHistoryMs)
   storeSession(folder, session, page)
   return page
 }
@@ -52,7 +57,8 @@ export async function storePage(context: AppContext, event: HookEvent, folder: S
 /** The page as it is now: compactions may come unannounced, or long after they were announced. */
 export async function pageNow(context: AppContext, event: HookEvent, folder: SessionFolder, timeLeft: TimeLeft): Promise<string | undefined> {
   const session = gather(context, event, folder, timeLeft)
-  return saysSomething(session.facts) ? pageOf(context, session, folder, null, timeLeft() - afterHistoryMs) : undefined
+  const page = await pageOf(context, session, folder, null, timeLeft() - afterHistoryMs)
+  return tellsSomething(page) ? page : undefined
 }
 
 /** What is known of the session: what was recorded and stored, and what its transcript, or what came along, tells now. */

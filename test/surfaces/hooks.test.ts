@@ -63,6 +63,19 @@ describe('hooks', () => {
     for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777, name).toBe(0o600)
   })
 
+  inPlace('put back notes and runs of a session of which nothing else is known, and keep nothing of one that says nothing', async (place) => {
+    const { world, cli } = place
+    const about = { session_id: 's-2', cwd: world.root }
+    expect(await hook(world, ['claude-code', 'SessionStart'], { ...about, source: 'compact' })).toEqual(silence)
+    await cli(['note', 'add', 'the door opens inwards'])
+    const page = contextOf(await hook(world, ['claude-code', 'SessionStart'], { ...about, source: 'compact' }))
+    expect(page).toContain('the door opens inwards')
+    expect(await hook(world, ['claude-code', 'SessionEnd'], about)).toEqual(silence)
+    expect(existsSync(join(sessions(place), 'claude-code-s-2', 'snapshot.md'))).toBe(false)
+    expect(await hook(world, ['claude-code', 'PreCompact'], about)).toEqual(silence)
+    expect(readFileSync(join(sessions(place), 'claude-code-s-2', 'snapshot.md'), 'utf8')).toContain('the door opens inwards')
+  })
+
   inPlace('of two sessions at once keep both apart, and resume gives the latest or the one that is named', async (place) => {
     const { world, cli } = place
     const pre = (id: string, text: string) =>
