@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -79,6 +80,16 @@ describe('files of notes', () => {
       retired: { at: '', why: 'superseded', by: null },
     })
     expect(readNotes(folder).sort((a, b) => (a.id < b.id ? 1 : -1))).toEqual([storedNote('ok', 'kept'), odd].sort((a, b) => (a.id < b.id ? 1 : -1)))
+  })
+
+  it('are not read from a pipe, nor waited for there', () => {
+    writeNote(folder, storedNote('n1', 'a'))
+    execFileSync('mkfifo', [join(folder, 'n2.json'), `${folder}.uses`])
+    // Whoever did read would not wait for ever.
+    const script = 'cat "$0/n1.json" > "$0/n2.json" & echo "{}" > "$0.uses" & wait'
+    const writer = spawn('sh', ['-c', script, folder], { stdio: 'ignore', detached: true })
+    expect(readNotes(folder).map(({ id }) => id)).toEqual(['n1'])
+    process.kill(-(writer.pid as number), 'SIGKILL')
   })
 
   it('of uses are beside the folder, and forget notes that are gone', () => {

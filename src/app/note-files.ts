@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isNoteId, isTag } from '../context/notes.ts'
 import { type Note, noteCategories, noteScopes, type Retired, retiredReasons } from '../core/note.ts'
+import { readPlainText } from '../git/plain-file.ts'
 import { makeFolder } from './home.ts'
 
 /*
@@ -57,7 +58,7 @@ const oneOf = <T extends string>(known: readonly T[], value: unknown): T | undef
 /** A note of any version, however little of it is there: what is missing or strange gets what a note without it has. */
 function readNote(path: string): Note | undefined {
   try {
-    const note = JSON.parse(readFileSync(path, 'utf8')) as Partial<Record<keyof Note, unknown>>
+    const note = JSON.parse(readPlainText(path)) as Partial<Record<keyof Note, unknown>>
     if (typeof note.id !== 'string' || typeof note.text !== 'string' || typeof note.createdAt !== 'string') return undefined
     const workspace = textOr(note.workspace, null)
     const scope = oneOf(noteScopes, note.scope) ?? 'project'
@@ -94,7 +95,7 @@ const usesPath = (folder: string): string => `${folder}.uses`
 
 export function readUses(folder: string): Uses {
   try {
-    const found: unknown = JSON.parse(readFileSync(usesPath(folder), 'utf8'))
+    const found: unknown = JSON.parse(readPlainText(usesPath(folder)))
     return typeof found === 'object' && found !== null ? (found as Uses) : {}
   } catch {
     return {}

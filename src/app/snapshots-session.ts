@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { combineFacts, factsOf, noFacts, parseFacts, type SessionFacts } from '../context/session-facts.ts'
 import type { SnapshotSession } from '../context/snapshot.ts'
 import { readSnapshot, writeSnapshot } from '../context/snapshot-file.ts'
 import { failure } from '../core/errors.ts'
+import { readPlainText } from '../git/plain-file.ts'
 import type { HostName } from '../hosts/host.ts'
 import { hostNames, hostTitles } from '../hosts/host.ts'
 import type { AppContext } from './context.ts'
@@ -105,7 +106,7 @@ export const ownSourcePath = (context: AppContext): string => `${context.home.sn
 
 export function readOwn(context: AppContext): OwnSource | undefined {
   try {
-    const found = JSON.parse(readFileSync(ownSourcePath(context), 'utf8')) as Partial<OwnSource>
+    const found = JSON.parse(readPlainText(ownSourcePath(context))) as Partial<OwnSource>
     if (typeof found.at !== 'string' || Number.isNaN(Date.parse(found.at)) || typeof found.limit !== 'number') return undefined
     return { at: found.at, limit: found.limit, context: typeof found.context === 'string' ? found.context : null }
   } catch {
