@@ -1,3 +1,4 @@
+import { unrepeated } from './copies.ts'
 import { reportedFailures, showBriefly } from './failures.ts'
 import type { Incident } from './incidents.ts'
 import { linesOf as linesOfIncident } from './incidents.ts'
@@ -25,6 +26,8 @@ export interface Choice {
 
 /** Below it, a failed run shows one last line rather than three. */
 const roomyBytes = 900
+/** Below it, no line says how many there are like another. */
+const leastNotedBytes = 640
 
 /** Fills the page of a failed run: what failed comes first, and nothing that is known takes all of the room. */
 export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
@@ -33,41 +36,61 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   const cause = likeliestCause(incidents)
   const linesOf = linesIn(incidents)
   sayRecognised(page, choice, bytes)
-  showLastLines(page, choice, cause)
+  showLastLines(page, choice, cause, roomy)
   const start = page.room()
   const within = (share: number): boolean => start - page.room() <= start * share
   const reported = reportedFailures(incidents, recognised)
   // What weighs more than all that was reported is said to be there before that.
-  if (reported.length > 0 && cause && !isReported(cause)) roundsOf({ page, incidents: [cause], linesOf, within, noted: 1 })(0.3, () => (roomy ? 4 : 1))
+  if (reported.length > 0 && cause && !isReported(cause))
+    roundsOf({ page, incidents: [cause], linesOf, within, noted: roomy ? 1 : 0 })(roomy ? 0.3 : 0.5, () => (roomy ? 4 : 3))
   const named = showBriefly(page, reported, start * briefShare - (start - page.room()))
   for (const most of [3, 6])
     for (const { stream, full } of named) for (const line of full.slice(0, most)) if (!within(detailsShare) || !page.show(stream, line)) break
   const hidden = new Set(reported.filter((entry) => !named.includes(entry)).map(({ failure }) => failure))
-  const open = incidents.filter(({ sightings }) => !sightings.some(({ failure }) => failure && hidden.has(failure)))
-  const likely = open.filter(({ weight }) => weight >= (open[0] as Incident).weight - maxLess)
-  const round = roundsOf({ page, incidents: likely, linesOf, within, noted: roomy ? likely.length : 1 })
+  const { incidents: told, isRepeated } = unrepeated(incidents)
+  const open = told.filter(({ sightings }) => !sightings.some(({ failure }) => failure && hidden.has(failure)))
+  const likely = open.filter(({ weight }) => weight >= (open[0] as Incident).weight - (roomy ? maxLess : maxLessBriefly))
+  const round = roundsOf({ page, incidents: likely, linesOf, within, noted: roomy ? likely.length : bytes < leastNotedBytes ? 0 : 1 })
   round(roomy ? 0.5 : 0.75, (i) => (i === 0 ? (roomy ? 6 : 2) : i < 4 && roomy ? 3 : 1))
   for (const { stream, line } of summariesOf(choice)) if (within(roomy ? 0.6 : 0.85)) page.show(stream, line)
   for (const { stream, line } of (incidents[0]?.weight ?? 0) < graveWeight ? summariesOf(choice) : [])
-    for (const above of linesBefore(line, 3)) if (within(0.7)) page.show(stream, above)
+    for (const above of reasonAbove(line, roomy ? 12 : 6)) if (within(0.75)) page.show(stream, above)
   round(0.9, (i) => (i === 0 ? 12 : i < 3 ? 5 : 2))
   for (const { stream, line } of likeliest(newLines, incidents)) if (within(0.94) && !isFiller(lineHead(line))) page.show(stream, line)
-  const isRoutine = incidents.length > 0 ? routineIn(surveys) : () => false
+  const isRoutine = incidents.length + summariesOf(choice).length > 0 ? routineIn(surveys) : () => false
   if (roomy) {
     for (const { stream, tail } of [...surveys].reverse())
-      for (const group of tail.slice(-4).reverse()) if (!isFiller(lineHead(group.last)) && !isRoutine(group.last) && within(0.97)) page.showGroup(stream, group)
+      for (const group of tail.slice(-4).reverse())
+        if (!isFiller(lineHead(group.last)) && !isRepeated(stream, group.last) && !isRoutine(group.last) && within(0.97)) page.showGroup(stream, group)
   }
   round(1, () => 30)
-  roundsOf({ page, incidents: open, linesOf, within, noted: 0 })(1, (i) => (i === 0 ? 40 : 4))
+  roundsOf({ page, incidents: open, linesOf, within, noted: 0 })(1, (i) => (i === 0 ? 40 : i < 4 ? 12 : 4))
   for (const { stream, end } of incidents.slice(0, 1)) for (const line of linesAfter(end, 4)) page.show(stream, line)
   for (const { stream, tail } of [...surveys].reverse()) {
     for (const group of [...tail].reverse())
-      if (saysSomething(lineHead(group.last)) && (page.room() > bytes / 2 || !isRoutine(group.last)) && !page.showGroup(stream, group)) break
+      if (
+        saysSomething(lineHead(group.last)) &&
+        !isRepeated(stream, group.last) &&
+        (page.room() > bytes / 2 || !isRoutine(group.last)) &&
+        !page.showGroup(stream, group)
+      )
+        break
   }
 }
 
+/** What stands right above a line and is not what goes on there anyway, the nearest first. */
+function reasonAbove(line: LineRef, most: number): LineRef[] {
+  const above = linesBefore(line, reach)
+  const isOrdinary = ordinaryAround(line, (number) => number > line.number - reach && number <= line.number)
+  const end = above.findIndex((other, i) => i > 1 && isOrdinary(other))
+  return (end < 0 ? above : above.slice(0, end)).slice(0, most)
+}
+
+const reach = 24
+
 /** What weighs so much less than the likeliest cause has no room before all of that. */
 const maxLess = 28
+const maxLessBriefly = 20
 
 /** Tells which of the last lines are like those before them. */
 function routineIn(surveys: readonly Survey[]): (line: LineRef) => boolean {
@@ -98,7 +121,8 @@ const reportedSlack = 12
 function likeliestCause(incidents: readonly Incident[]): Incident | undefined {
   const [top] = incidents
   const reported = incidents.find(isReported)
-  return top && reported && reported.weight >= top.weight - reportedSlack ? reported : top
+  const slack = reported && reported.strongest.finding.severity >= severities.failure ? reportedSlack : 0
+  return top && reported && reported.weight >= top.weight - slack ? reported : top
 }
 
 /** Lines before and behind an incident that may belong to it. */
@@ -117,11 +141,12 @@ function likeliest(newLines: readonly PlacedLine[], incidents: readonly Incident
  * The last lines come first in the accounts, so that no flood of errors can push them out; between those of stderr and
  * those of stdout stands the likeliest cause, which a small budget must not lose to them.
  */
-function showLastLines(page: Page, { surveys }: Choice, cause: Incident | undefined): void {
+function showLastLines(page: Page, { surveys }: Choice, cause: Incident | undefined, isRoomy: boolean): void {
   for (const { stream, tail } of [...surveys].reverse()) {
-    if (stream.name === 'stdout' && cause) page.showMore(cause.stream, cause.head.line)
+    if (stream.name === 'stdout' && cause) page.showMore(cause.stream, isRoomy || cause.strongest.failure ? cause.head.line : cause.strongest.line)
     const group = tail.findLast(({ last }) => !isFiller(lineHead(last))) ?? tail.at(-1)
-    if (group) page.showGroup(stream, group)
+    if (group && isRoomy) page.showGroup(stream, group)
+    else if (group) page.show(stream, group.last)
   }
 }
 

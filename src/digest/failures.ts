@@ -6,7 +6,8 @@ import { lineHead } from './log.ts'
 import type { Page } from './page.ts'
 import type { Failure, Recognised } from './recognisers/recogniser.ts'
 import { maxFailures } from './recognisers/recogniser.ts'
-import { isFiller } from './severity.ts'
+import { isFiller, judge, severities } from './severity.ts'
+import { isOwnFrame, isStackFrame } from './stack.ts'
 
 /** A failure that a tool told in its own format, with the lines that tell it in few words and in many. */
 export interface ReportedFailure {
@@ -57,7 +58,9 @@ function ownWeight({ weight, finding }: Sighting): number {
 
 function reported(stream: LogStream, failure: Failure, of: Recognised): ReportedFailure {
   const { line, place } = failure
-  const details = failure.details.map(({ ref }) => ref).filter((ref) => !isFiller(lineHead(ref)))
+  const own = failure.details.map(({ ref }) => ref)
+  const hasFrames = own.some((ref) => isOwnFrame(lineHead(ref)))
+  const details = own.filter((ref) => !isFiller(lineHead(ref)) && !(hasFrames && isStackFrame(lineHead(ref)) && !isOwnFrame(lineHead(ref))))
   const at = place === undefined ? undefined : placeParts(place)
   const says = (ref: LineRef): boolean => at?.every((part) => part.test(lineHead(ref))) === true
   // A diagnosis names its place and says what is wrong; a test has its reason in other lines.
@@ -79,9 +82,13 @@ function placeParts(place: string): RegExp[] {
 // What was expected is half of a reason, and so is a sentence that ends in a colon.
 const half = /:$|^\W{0,12}(?:expected|left|actual|got)\b/i
 
+const aside = /^\s*(?:note|help|hint|Caused by):/
+
 function reasonAmong(details: readonly LineRef[]): readonly LineRef[] {
   const [first] = details
-  return first ? details.slice(0, half.test(lineHead(first)) ? 2 : 1) : []
+  if (!first) return []
+  const grave = aside.test(lineHead(first)) ? details.find((line) => judge(lineHead(line)).severity === severities.cause) : undefined
+  return grave ? [grave] : details.slice(0, half.test(lineHead(first)) ? 2 : 1)
 }
 
 /** Of failures that cannot all be named, the lines that name them take so much of the room, and the reasons of those the rest. */

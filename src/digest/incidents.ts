@@ -1,11 +1,11 @@
 import { carriedText } from './carrier.ts'
-import { commonness, usesOf } from './commonness.ts'
+import { commonness, maxCommonness, usesOf } from './commonness.ts'
 import { endOf, excerpt, nextOf, prefaceOf, toolText, troubleAfter } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineBefore } from './log.ts'
 import type { Failure } from './recognisers/recogniser.ts'
 import { isConclusive, isFiller, isProbe, isTitle, judge, severities } from './severity.ts'
-import { isStackFrame } from './stack.ts'
+import { isOwnFrame, isStackFrame } from './stack.ts'
 import type { Surroundings } from './surroundings.ts'
 import type { Finding, Survey } from './survey.ts'
 import { isGivenUp, isResolution, verdictOf } from './verdict.ts'
@@ -109,13 +109,19 @@ function heaviest({ stream, findings }: Survey, isOld: IsOld): Sighting[] {
   return candidates
     .map((finding) => ({
       finding,
-      weight: finding.weight + (isStrict && finding.severity === severities.warning ? strictBonus : 0) - commonness(finding, uses, stream),
+      weight:
+        finding.weight +
+        (isStrict && finding.severity === severities.warning ? strictBonus : 0) -
+        Math.min(commonness(finding, uses, stream), isConclusive(carriedText(firstOf(finding))) ? maxCommonnessOfEnds : maxCommonness),
     }))
     .sort((a, b) => b.weight - a.weight || firstOf(a.finding).number - firstOf(b.finding).number)
     .slice(0, maxFindings)
     .flatMap(({ finding, weight }) => finding.members.map((line) => ({ line, finding, weight: weight - (isOld(line) ? oldPenalty : 0) })))
     .sort((a, b) => a.line.number - b.line.number)
 }
+
+/** What no program goes on after says that each time. */
+const maxCommonnessOfEnds = 6
 
 /** Of what is said so often, a few lines stand for all. */
 const maxAlike = 12
@@ -243,10 +249,13 @@ function aftermath(incident: Incident): number {
 export function linesOf({ strongest, head, end, sightings }: Incident, around: Surroundings = alone): LineRef[] {
   const all = excerpt(head.line, end)
   const near = strongest.line.number - head.line.number <= farLines ? [] : excerpt(strongest.line, end).telling
-  const details = sightings.flatMap(({ failure }) => failure?.details.map(({ ref }) => ref).filter((line) => !isFiller(carriedText(line))) ?? [])
+  const details = sightings.flatMap(
+    ({ failure }) => failure?.details.map(({ ref }) => ref).filter((line) => !isFiller(carriedText(line)) && !isForeignFrame(carriedText(line))) ?? [],
+  )
   const lines = [
     head.line,
     strongest.line,
+    ...gravest(sightings, strongest.weight),
     ...details,
     ...(head.failure ? [] : prefaceOf(head.line)),
     ...around.above.slice(0, 2),
@@ -260,6 +269,20 @@ export function linesOf({ strongest, head, end, sightings }: Incident, around: S
   ]
   return [...new Map(lines.map((line) => [line.number, line])).values()]
 }
+
+/** Of what is nearly as grave as the gravest, so many lines come before details of a failure. */
+const maxGravest = 2
+const graveSlack = 16
+
+function gravest(sightings: readonly Sighting[], top: number): LineRef[] {
+  const causes = sightings.filter(({ finding, weight }) => finding.severity >= severities.failure && weight >= top - graveSlack)
+  return causes
+    .sort((a, b) => b.finding.severity - a.finding.severity || a.line.number - b.line.number)
+    .slice(0, maxGravest)
+    .map(({ line }) => line)
+}
+
+const isForeignFrame = (line: string): boolean => isStackFrame(line) && !isOwnFrame(line)
 
 const alone: Surroundings = { above: [], below: [] }
 

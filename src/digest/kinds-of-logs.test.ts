@@ -182,6 +182,36 @@ const kinds: readonly Kind[] = [
     reason: 'FAIL: test-refund-window',
     more: ['tests/window.c:66: expected state 2, got 1'],
   },
+  {
+    name: 'a warning that a strict mode ends a build for, before a long clean-up',
+    log: `${chatter(200)}WARNING  -  Document 'error-97.md' has a link to '../ops/budget.md' which is not found in the documents.\n${chatter(200)}Aborted with 1 warnings in strict mode!\n${many(60, (i) => ` Container ci-${word(i)}-1  Stopped`)}`,
+    reason: "Document 'error-97.md' has a link to '../ops/budget.md'",
+  },
+  {
+    name: 'an exception behind the name of what printed it',
+    log: `${many(200, (i) => `heroku[router]: at=error code=H12 desc="Request timeout" path="/${word(i)}"`)}app[release.1]: shop.errors.NotNullViolation: column "window" contains null values\n${many(200, (i) => `heroku[router]: at=error code=H12 desc="Request timeout" path="/${word(i)}"`)}`,
+    reason: 'shop.errors.NotNullViolation: column "window"',
+  },
+  {
+    name: 'an assertion that failed before many other words of its trace',
+    log: `${chatter(100)}Warning (2072): Unused local variable.\n${chatter(100)}[FAIL: assertion failed: 1 != 0] testLateRefund() (gas: 41220)\n${many(12, (i) => `    ├─ [${i}] Refund::state(${word(i)})`)}Encountered a total of 1 failing tests\n`,
+    reason: '[FAIL: assertion failed: 1 != 0] testLateRefund()',
+  },
+  {
+    name: 'a complaint among what is removed and uploaded, whose names look like trouble',
+    log: `${chatter(200)} > [ledger] config: LEDGER_KEY must be a PEM block, got 0 bytes\n${chatter(30)}${many(40, (i) => ` - secret "${word(i)}-fatal" deleted\nuploading report ${word(i)}-failure-${i}.xml: 201 Created`)}`,
+    reason: 'config: LEDGER_KEY must be a PEM block',
+  },
+  {
+    name: 'what a tool found, without a word of trouble, above the word that the step failed',
+    log: `${many(300, (i) => `installed ${word(i)} of ${word(i * 3)}`)}app/ledger_sync.rb:48:9: W: Lint/UselessRescue: rescues in vain.\n    rescue => e\n    ^^^^^^^^^^^\n912 files inspected, 1 offense detected\nProcess completed with exit code 1.\n${many(200, (i) => `artifact ${word(i)} of ${word(i * 3)} is kept`)}`,
+    reason: 'app/ledger_sync.rb:48:9: W: Lint/UselessRescue',
+  },
+  {
+    name: 'a timeout by which a runner ends a step',
+    log: `${many(300, (i) => `loads${word(i)}() STARTED\n2026-03-04T05:06:07.123 ERROR [kafka-${i % 9}] o.a.k.NetworkClient - connection to ${word(i * 3)} failed`)}Cancelling nested steps due to timeout\n${chatter(120)}`,
+    reason: 'Cancelling nested steps due to timeout',
+  },
 ]
 
 describe.each([

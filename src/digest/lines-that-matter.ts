@@ -100,7 +100,9 @@ const isHeadOfDiff = (line: string): boolean => /^(?:--- |\+\+\+ |diff |index [\
 const isMessageOfTest = (line: string): boolean => /^\s+\S{1,200}:\d{1,7}: /.test(line)
 
 /** So many frames of a stack are worth their room; deeper ones belong to whatever called the program. */
-const maxFrames = 8
+const maxFrames = 4
+/** Beside frames of the program itself, so many of what it was called by. */
+const maxForeign = 2
 const maxOwnFrames = 3
 const maxLines = 60
 
@@ -120,7 +122,7 @@ export function excerpt(from: LineRef, end: LineRef): Excerpt {
     const own = stack.filter(isOwn)
     const last = stack[0] !== undefined && isInnermostLast(toolText(stack[0][0] as LineRef))
     telling.push(...(own.length === 0 ? stack.slice(0, 2) : last ? own.slice(-maxOwnFrames) : own.slice(0, maxOwnFrames)).flat())
-    lines.push(...stack.filter((frame, i) => i < maxFrames || isOwn(frame)).flat())
+    lines.push(...stack.filter((frame, i) => i < (own.length === 0 ? maxFrames : maxForeign) || isOwn(frame)).flat())
     stack = []
   }
   for (let line: LineRef | undefined = from; line && line.number <= end.number && lines.length + stack.length < maxLines; line = nextOf(line)) {

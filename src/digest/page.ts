@@ -79,7 +79,7 @@ export function pageOf({ bytes, streams, surveys, describe }: PageOptions): Page
   return {
     room: () => room,
     show: (stream, line) => accept(stream, line, ''),
-    showMore: (stream, line) => accept(stream, line, '', Math.max(short, Math.min(Math.floor(short * 1.5), Math.floor(bytes / 4)))),
+    showMore: (stream, line) => accept(stream, line, '', Math.max(short, Math.min(Math.floor(short * 1.7), Math.floor(bytes / 3)))),
     showUnlessTold: (stream, line) => texts.has(toldIn(line) ?? '') || accept(stream, line, ''),
     cost: (stream, lines) => lines.reduce((sum, line) => sum + (partOf(stream).has(line.number) ? 0 : byteLength(numbered(line, short)) + 1), 0),
     remark(stream, line, text) {
@@ -151,7 +151,7 @@ const numbered = (line: LineRef, maxBytes: number): string => {
 }
 
 /** In less room, counts of lines would take the place of a line. */
-const minCountingBytes = 400
+const minCountingBytes = 640
 
 function countWords(counts: Survey['counts'] | undefined): string {
   const found = [

@@ -90,6 +90,8 @@ const boilerplate =
   /^(?:Picked up (?:_JAVA|JAVA|JDK)_|Please refer to \S|See \S{1,300} for (?:the individual|more|details)|See dump files|\[Help \d|-> \[Help|To see the full stack trace|Re-run (?:Maven|with)|For more information|After correcting the problems|mvn <|A complete log of this run|Run with --|Get more help at|> Run with|note: run with|note: Some details|Use --|Try:?$|\* (?:Try|Get more help))|http:\/\/cwiki\.apache\.org/i
 
 const summary: readonly RegExp[] = [
+  /^(?:error: )?(?:build|cook|job|task|step|update|tests?|command|script|deploy(?:ment)?|release|pipeline|stage|target|run) (?:has )?failed[.!]?$/i,
+  /\b(?:aborted|failed) (?:with|due to|because of) [1-9]\d{0,6} warnings?\b/i,
   /\bBUILD FAIL(?:URE|ED)\b|^FAILURE: Build failed|^Build FAILED|^FAILED \(|\bBuild failed\b/,
   /\b[1-9]\d{0,8} (?:tests? |specs? |suites? |examples? )?(?:failed|failing|failures?|errors?|errored|problems?)\b/i,
   /(?<!assertion )\b(?:failed|failures|errors)\s?[:=]\s?[1-9]/i,
@@ -103,6 +105,7 @@ const summary: readonly RegExp[] = [
 const causes: readonly RegExp[] = [
   // file:12:3: error, file.ts(12,3): error TS1234, src/a.c:7: undefined reference
   /^\S[^:(]{0,300}[:(]\d{1,7}(?:[:,.]\d{1,7})?\)?:?(?: -)? (?:fatal |internal )?error\b/i,
+  /^configure: error: /,
   /\bError: \S{1,200}[(:]\d{1,7}(?:[:,]\d{1,7})?\)?: /,
   /\b(?:error|ERROR)(?: |\[)?\s?\[?(?:TS|CS|[A-Z]{1,4})\d{2,5}\b/,
   /^(?:error|fatal error): (?!aborting|could not compile|process|command|script|test failed|failed to (?:push|run))/i,
@@ -143,7 +146,10 @@ const verdict =
 
 // What no program can go on after, unlike an exception that a log may mention in passing.
 const conclusive =
-  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|^Killed(?: |$)|Disk quota exceeded|\bSIG(?:SEGV|ABRT|BUS|ILL)\b|\bfatal error has been detected|\bBUG: |\bOops: |\bKernel panic\b/i
+  /No space left on device|\bOut of memory\b|\bOutOfMemoryError\b|Cannot allocate memory|Segmentation fault|\bcore dumped\b|^Killed(?: |$)|Disk quota exceeded|\bSIG(?:SEGV|ABRT|BUS|ILL)\b|\bfatal error has been detected|\bBUG: |\bOops: |\bKernel panic\b|^configure: error: /i
+
+// What no program but a test says.
+const asserted = /\b(?:AssertionFailedError|AssertionError|ComparisonFailure|MultipleFailuresError): /
 
 /** True for a line that names what no program can go on after. */
 export const isConclusive = (line: string): boolean => conclusive.test(line)
@@ -175,7 +181,7 @@ export function judge(line: string): Judgement {
     severity * 10 +
     (mark === 'fatal' ? 10 : mark === 'error' ? 6 : 0) +
     (severity >= severities.failure && verdict.test(message) ? 12 : 0) +
-    (severity === severities.cause && conclusive.test(message) ? 8 : 0)
+    (severity === severities.cause && (conclusive.test(message) || asserted.test(message)) ? 8 : 0)
   return { severity, weight, message }
 }
 
@@ -302,10 +308,13 @@ const continuation =
 // What stands in a rule, or before a blank line of what pytest explains.
 const ruleSign = /^E(?=\s*$)|\[\d{1,7}\/\d{1,7}\](?=[^\w\s]*$)/
 
+// A count of nothing, and what an assertion of Node says of itself.
+const nothingCounted = /^\s*(?:[#ℹ] )?[a-zA-Z]{3,12}:? {1,8}0$|^\s*generatedMessage: (?:true|false),?$/
+
 /** True for a line that only rules, that says where help is, or that something else went well. */
 export function isFiller(line: string): boolean {
   const message = unstamp(line).replace(/^\s*\[?(?:ERROR|INFO|npm ERR!)\]?[\s:]*/, '')
-  return !/[\p{L}\p{N}]/u.test(message.replace(ruleSign, '')) || boilerplate.test(message) || passing.test(line)
+  return !/[\p{L}\p{N}]/u.test(message.replace(ruleSign, '')) || boilerplate.test(message) || passing.test(line) || nothingCounted.test(message)
 }
 
 /** True for a line that goes on with what `headline` began: deeper, or of a form that begins nothing. */

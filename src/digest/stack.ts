@@ -1,5 +1,5 @@
 const frame =
-  /^\s*(?:at |\.\.\. \d+ (?:more|common)|File "|from \S{1,300}:\d{1,7}:in )|^\t\S{1,400}\.go:\d{1,7}\b|^[\w./*()$·-]{1,200}\((?:0x|\{|\.\.\.|\))|^\s+\d{1,4}: (?:0x[\da-f]{4,16} - )?[\w<]/
+  /^\s*(?:at |\.\.\. \d+ (?:more|common)|File "|from \S{1,300}:\d{1,7}:in )|^\t\S{1,400}\.go:\d{1,7}\b|^[\w./*()$·-]{1,200}\((?:0x|\{|\.\.\.|\))|^\s*(?:async )?[\w.$<>]{1,120} \((?:node:|file:\/\/|\/)[^()]{1,300}:\d{1,7}:\d{1,7}\)$|^\s+\d{1,4}: (?:0x[\da-f]{4,16} - )?[\w<]/
 
 /** True for a line of a stack trace. */
 export const isStackFrame = (line: string): boolean => frame.test(line)

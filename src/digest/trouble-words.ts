@@ -85,6 +85,7 @@ export const troubleWords: readonly string[] = [
   'illegal',
   'unsupported',
   'violat',
+  'vulnerabilit',
   'corrupt',
   'incompatible',
   'unreachable',

@@ -1,0 +1,38 @@
+import { carriedText } from './carrier.ts'
+import type { Incident } from './incidents.ts'
+import { toolText } from './lines-that-matter.ts'
+import type { LineRef, LogStream } from './log.ts'
+import { verdictOf } from './verdict.ts'
+
+/** Incidents without those that tell of a failure a second time, as runners do that list all failures in the end. */
+export interface Unrepeated {
+  readonly incidents: readonly Incident[]
+  /** True for a line that is part of what was left out. */
+  readonly isRepeated: (stream: LogStream, line: LineRef) => boolean
+}
+
+/** What a tool that is known claims is the one to keep of two. */
+export function unrepeated(all: readonly Incident[]): Unrepeated {
+  const kept = new Map<string, Incident>()
+  for (const incident of [...all.filter(isClaimed), ...all]) for (const name of namesOf(incident)) if (!kept.has(name)) kept.set(name, incident)
+  const copies = all.filter((incident) => {
+    const names = namesOf(incident)
+    return names.length > 0 && !isClaimed(incident) && names.every((name) => kept.get(name) !== incident)
+  })
+  return {
+    incidents: all.filter((incident) => !copies.includes(incident)),
+    isRepeated: (stream, { number }) => copies.some((copy) => copy.stream === stream && number >= copy.head.line.number && number <= copy.end.number),
+  }
+}
+
+const isClaimed = ({ sightings }: Incident): boolean => sightings.some(({ failure }) => failure !== undefined)
+
+const minChars = 8
+const took = / \(\d[\d.]{0,12} ?m?s\)$/
+
+/** By what the failed tests of an incident are known again, where a runner names them in the same way. */
+const namesOf = ({ sightings }: Incident): string[] =>
+  sightings
+    .filter(({ line }) => verdictOf(carriedText(line)) === 'failed')
+    .map(({ line }) => toolText(line).replace(took, '').trim())
+    .filter((text) => text.length >= minChars && !text.endsWith(':'))
