@@ -49,6 +49,7 @@ describe('a wait that is stated in words', () => {
     'try again at May 11th, 2026 1:36 PM.',
     'resets 25:99',
     'resets 13pm (UTC)',
+    'resets 3pm (Nowhere/Atall)',
     'reset at 2020-01-01T00:00:00Z',
     '{"retryDelay":"-5s"}',
     '{"retry_after":-5}',

@@ -35,10 +35,12 @@ const zoneNames: Readonly<Record<string, string>> = {
 
 /**
  * The moment of a time of day in a zone, in milliseconds since 1970. Without a date it is the next such time after `now`; without a
- * year the one that is nearest. An unknown zone counts as this machine's.
+ * year the one that is nearest. Undefined in a zone that is not known: a guess
+ * would be hours off; without a zone it is this machine's.
  */
 export function toMoment(time: WallTime, zone: string | undefined, now: number): number | undefined {
   const known = findZone(zone)
+  if (known === undefined) return undefined
   const today = partsAt(now, known)
   if (time.month === undefined || time.day === undefined) {
     const at = momentIn(known, { ...today, ...pick(time) })
@@ -74,7 +76,7 @@ function findZone(zone: string | undefined): string | undefined {
   try {
     return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone
   } catch {
-    return new Intl.DateTimeFormat('en-US').resolvedOptions().timeZone
+    return undefined
   }
 }
 
