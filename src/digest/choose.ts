@@ -61,7 +61,7 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   if (roomy) {
     for (const { stream, tail } of [...surveys].reverse())
       for (const group of tail.slice(-4).reverse())
-        if (!isFiller(lineHead(group.last)) && !isRepeated(stream, group.last) && !isRoutine(group.last) && within(0.97)) page.showGroup(stream, group)
+        if (!isFiller(lineHead(group.last)) && !isRepeated(stream, group) && !isRoutine(group.last) && within(0.97)) page.showGroup(stream, group)
   }
   round(1, () => 30)
   roundsOf({ page, incidents: open, linesOf, within, noted: 0 })(1, (i) => (i === 0 ? 40 : i < 4 ? 12 : 4))
@@ -70,7 +70,7 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
     for (const group of [...tail].reverse())
       if (
         saysSomething(lineHead(group.last)) &&
-        !isRepeated(stream, group.last) &&
+        !isRepeated(stream, group) &&
         (page.room() > bytes / 2 || !isRoutine(group.last)) &&
         !page.showGroup(stream, group)
       )

@@ -2,13 +2,14 @@ import { carriedText } from './carrier.ts'
 import type { Incident } from './incidents.ts'
 import { toolText } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
+import type { LineGroup } from './tail-groups.ts'
 import { verdictOf } from './verdict.ts'
 
 /** Incidents without those that tell of a failure a second time, as runners do that list all failures in the end. */
 export interface Unrepeated {
   readonly incidents: readonly Incident[]
-  /** True for a line that is part of what was left out. */
-  readonly isRepeated: (stream: LogStream, line: LineRef) => boolean
+  /** True for lines that are part of what was left out, or that an incident far above them began with. */
+  readonly isRepeated: (stream: LogStream, group: LineGroup) => boolean
 }
 
 /** What a tool that is known claims is the one to keep of two. */
@@ -21,9 +22,13 @@ export function unrepeated(all: readonly Incident[]): Unrepeated {
   })
   return {
     incidents: all.filter((incident) => !copies.includes(incident)),
-    isRepeated: (stream, { number }) => copies.some((copy) => copy.stream === stream && number >= copy.head.line.number && number <= copy.end.number),
+    isRepeated: (stream, { first, last }) =>
+      copies.some((copy) => holds(copy, stream, last)) || all.some((incident) => holds(incident, stream, first) && !holds(incident, stream, last)),
   }
 }
+
+const holds = ({ stream, head, end }: Incident, of: LogStream, { number }: LineRef): boolean =>
+  stream === of && number >= head.line.number && number <= end.number
 
 const isClaimed = ({ sightings }: Incident): boolean => sightings.some(({ failure }) => failure !== undefined)
 

@@ -100,7 +100,7 @@ const isHeadOfDiff = (line: string): boolean => /^(?:--- |\+\+\+ |diff |index [\
 const isMessageOfTest = (line: string): boolean => /^\s+\S{1,200}:\d{1,7}: /.test(line)
 
 /** So many frames of a stack are worth their room; deeper ones belong to whatever called the program. */
-const maxFrames = 4
+const maxFrames = 8
 /** Beside frames of the program itself, so many of what it was called by. */
 const maxForeign = 2
 const maxOwnFrames = 3
