@@ -11,6 +11,7 @@ import type { PlacedLine } from './past.ts'
 import { describeRecognised } from './recognise.ts'
 import type { LogLine, Recognised } from './recognisers/recogniser.ts'
 import { isFiller, judge, severities } from './severity.ts'
+import { isOwnFrame, isStackFrame } from './stack.ts'
 import { surroundingsIn } from './surroundings.ts'
 import type { Finding, Survey } from './survey.ts'
 import { verdictOf } from './verdict.ts'
@@ -106,8 +107,9 @@ function routineIn(surveys: readonly Survey[]): (line: LineRef) => boolean {
   return (line) => measures.get(line.section)?.(line) === true
 }
 
-/** Neither a rule nor the name of a test that passed. */
-const saysSomething = (line: string): boolean => /\p{L}/u.test(line) && verdictOf(line) !== 'passed'
+/** Neither a rule, nor a count of nothing, nor a frame of others, nor the name of a test that passed. */
+const saysSomething = (line: string): boolean =>
+  /\p{L}/u.test(line) && !isFiller(line) && verdictOf(line) !== 'passed' && (!isStackFrame(line) || isOwnFrame(line))
 
 /** What of the room goes to naming all that a tool reported as failed, before details of any. */
 const briefShare = 0.85
