@@ -1,4 +1,4 @@
-import { failure } from '../core/errors.ts'
+import { failure, hasReason } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { InputRequest, InputResult } from './api.ts'
 import type { OpenInlet } from './context.ts'
@@ -54,7 +54,15 @@ async function reach({ places }: HeldRuns, record: RunRecord): Promise<{ inlet: 
     inlet: {
       write: (bytes) => run.write(bytes),
       endInput: () => run.endInput(),
-      isOpen: async () => (await run.status()).takesInput,
+      isOpen: () =>
+        run.status().then(
+          ({ takesInput }) => takesInput,
+          (error: unknown) => {
+            // What was written may have been the last that it waited for.
+            if (hasReason(error, 'run_ended')) return false
+            throw error
+          },
+        ),
     },
     letGo: () => run.release(),
   }

@@ -457,6 +457,18 @@ describe('what a command reads', () => {
   })
 })
 
+describe('what is written to a command', () => {
+  // Without a supervisor only the process that holds a run can write to it.
+  if (isSupervised)
+    inPlace('may be the last that it waited for', async ({ holdfast }) => {
+      for (let round = 0; round < 20; round += 1) {
+        const { id } = await holdfast.exec({ script: 'read answer', detach: true, interactive: true, pty: true })
+        expect(await holdfast.input({ run: id, text: 'y', enter: true })).toMatchObject({ id, bytes: 2 })
+        expect(await holdfast.wait({ run: id })).toMatchObject({ outcome: { exitCode: 0 } })
+      }
+    })
+})
+
 describe('what is asked for in vain or too politely', () => {
   inPlace('a variable that is not set is named in the result', async ({ holdfast }) => {
     const run = await holdfast.exec({ argv: ['true'], passEnv: ['NO_SUCH_VARIABLE'] })
