@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { blocksOf, withOutputs, withoutNoise } from './page.ts'
+import { blocksOf, isAlike, withOutputs, withoutNoise } from './page.ts'
 
 const page = [
   '# A',
@@ -71,4 +71,22 @@ it('ids, times, durations and sizes are noise, words and small numbers are none'
   const seen = 'exit 1 (failed); 36.9 s; /home/ada/shop (branch main); run csbxe0geb95m, 2,846 bytes, 65 lines, 1 h 30 min'
   expect(withoutNoise(seen)).toBe('exit 1 (failed); DURATION; /home/ada/shop (branch main); run RUN, N bytes, 65 lines, DURATION')
   expect(withoutNoise('tests 6 pass 5 fail 1')).toBe('tests 6 pass 5 fail 1')
+})
+
+describe('what is printed is what a page says', () => {
+  const digest = (...lines: string[]): string => ['exit 1 (failed); 2.5 s; run csbxe0geb95m', 'stdout 900 bytes, 9 lines:', ...lines, 'stderr empty'].join('\n')
+  const lines = ['1 | one', '2 | two', '3 | three', '4 | four', '5 | five']
+
+  it('also where another line of a digest found room', () => {
+    expect(isAlike(digest(...lines), digest(...lines.slice(1)))).toBe(true)
+    expect(isAlike(digest(...lines.slice(2)), digest(...lines))).toBe(true)
+  })
+
+  it('not where many are others, or none is there, or anything else differs', () => {
+    expect(isAlike(digest(...lines), digest(...lines.slice(3)))).toBe(false)
+    expect(isAlike(digest('1 | uno', '2 | due', '3 | tre'), digest(...lines))).toBe(false)
+    expect(isAlike(digest(), digest('1 | one'))).toBe(false)
+    expect(isAlike(digest(...lines).replace('failed', 'passed'), digest(...lines))).toBe(false)
+    expect(isAlike('Nothing found.', digest())).toBe(false)
+  })
 })

@@ -98,3 +98,18 @@ export function withoutNoise(text: string): string {
     .replace(/[ \t]+/g, ' ')
     .replace(/ $/gm, '')
 }
+
+/**
+ * Whether a command prints what a page says. How many lines of a digest find room depends on how many digits a duration has, so that of its
+ * numbered lines nearly all must be there; of everything else each, in its order.
+ */
+export function isAlike(printed: string, page: string): boolean {
+  const [real, shown] = [printed, page].map((text) => withoutNoise(text).split('\n'))
+  const isNumbered = (line: string): boolean => /^\d+ \| |^ … .*(more|lines?) like it/.test(line)
+  const plain = (lines: readonly string[] = []): string => lines.filter((line) => !isNumbered(line)).join('\n')
+  const numbered = (lines: readonly string[] = []): string[] => lines.filter(isNumbered)
+  const missing = (from: readonly string[], lines: readonly string[]): number => lines.filter((line) => !from.includes(line)).length
+  const [a, b] = [numbered(real), numbered(shown)]
+  const mayMiss = Math.max(2, Math.floor(Math.max(a.length, b.length) / 5))
+  return plain(real) === plain(shown) && (a.length === 0) === (b.length === 0) && missing(a, b) <= mayMiss && missing(b, a) <= mayMiss
+}
