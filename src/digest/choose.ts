@@ -5,6 +5,7 @@ import { linesOf as linesOfIncident } from './incidents.ts'
 import { linesAfter, linesBefore } from './lines-that-matter.ts'
 import type { LineRef, LogStream } from './log.ts'
 import { lineHead } from './log.ts'
+import { oddLines } from './odd-lines.ts'
 import { ordinaryAround } from './ordinary.ts'
 import type { Page } from './page.ts'
 import type { PlacedLine } from './past.ts'
@@ -27,6 +28,8 @@ export interface Choice {
 
 /** Below it, a failed run shows one last line rather than three. */
 const roomyBytes = 900
+/** From it on, there is room for several lines that say what nothing else says. */
+const wideBytes = 1_500
 /** Below it, no line says how many there are like another. */
 const leastNotedBytes = 640
 
@@ -56,6 +59,9 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   for (const { stream, line } of summariesOf(choice)) if (within(roomy ? 0.6 : 0.85)) page.show(stream, line)
   for (const { stream, line } of (incidents[0]?.weight ?? 0) < graveWeight ? summariesOf(choice) : [])
     for (const above of reasonAbove(line, roomy ? 12 : 6)) if (within(0.75)) page.show(stream, above)
+  if (roomy)
+    for (const { stream } of surveys)
+      for (const line of oddLines(stream).slice(0, bytes < wideBytes ? 1 : 3)) if (within(0.9) && !isFiller(lineHead(line))) page.showUnlessTold(stream, line)
   round(0.9, (i) => (i === 0 ? 12 : i < 3 ? 5 : 2))
   for (const { stream, line } of likeliest(newLines, incidents)) if (within(0.94) && !isFiller(lineHead(line))) page.show(stream, line)
   const isRoutine = incidents.length + summariesOf(choice).length > 0 ? routineIn(surveys) : () => false
