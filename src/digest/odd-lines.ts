@@ -1,9 +1,9 @@
 import type { LineRef, LogStream } from './log.ts'
 import { lineAfter, lineFrom, lineToJudge } from './log.ts'
+import { wordsOf } from './ordinary.ts'
 
 /** Longer logs have too many words for any to say much, and to read all of them takes too long. */
 const maxLines = 10_000
-const maxChars = 240
 /** Of a line so many words, and this share of them, stand in at most two lines of the log. */
 const fewestOwn = 3
 const ownShare = 0.5
@@ -50,12 +50,3 @@ function lonely(odd: readonly Candidate[]): Candidate[] {
     return around <= mostAround ? [{ ...each, score: each.score - around / 10 }] : []
   })
 }
-
-const wordsOf = (text: string): string[] => [
-  ...new Set(
-    text
-      .slice(0, maxChars)
-      .toLowerCase()
-      .match(/\p{L}{3,}/gu) ?? [],
-  ),
-]

@@ -45,7 +45,8 @@ const add = (counts: Map<string, number>, key: string): void => void counts.set(
 /** Pieces of encoded data begin alike in that they have no beginning. */
 const beginOf = (text: string): string => (isBlob(text) ? '' : (/^\s*\S{1,40}/.exec(text)?.[0] ?? '').replace(/\d+/g, '#'))
 
-const wordsOf = (text: string): string[] => [
+/** The words of the beginning of a line, each once. */
+export const wordsOf = (text: string): string[] => [
   ...new Set(
     text
       .slice(0, maxChars)
