@@ -79,6 +79,10 @@ describe.skipIf(!isInstalled)('with tools of the protocol itself', { timeout: 2 
     expect(statSync(world.path('home', '.local', 'state', 'holdfast', 'mcp-token')).mode & 0o777).toBe(0o600)
   })
 
+  it.runIf(process.platform === 'linux')('a command that ends whatever names a project in its command line does not end the server', () => {
+    expect(readFileSync(`/proc/${server.pid}/cmdline`, 'utf8')).not.toContain('cli.js')
+  })
+
   it('the Inspector finds no schema of a tool that some client could not take', async () => {
     const { code, stdout, stderr } = await inspect('--cwd', world.root, '--method', 'tools/list', '--strict', process.execPath, program, 'mcp')
     expect([code, stderr]).toEqual([0, ''])

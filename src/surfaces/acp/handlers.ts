@@ -1,6 +1,7 @@
-import { isAbsolute, relative, sep } from 'node:path'
+import { isAbsolute, relative } from 'node:path'
 import type { App, RunResult } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
+import { isBelow } from '../../core/paths.ts'
 import { terminalOutput } from './terminal-output.ts'
 
 /**
@@ -144,6 +145,5 @@ function listOf(params: Params, field: string): readonly unknown[] {
 function pathOf(root: string, params: Params): string {
   const path = textOf(params, 'path')
   if (!isAbsolute(path)) throw failure('invalid', { field: 'path', value: path, accepted: 'an absolute path' })
-  const way = relative(root, path)
-  return way === '' || way === '..' || way.startsWith(`..${sep}`) ? path : way
+  return isBelow(root, path) ? relative(root, path) : path
 }

@@ -41,11 +41,13 @@ export const mcpCommand: Command = {
 }
 
 async function serveHttp({ io, parsed, signal, stderr }: Invocation): Promise<void> {
+  // For the same reason as over stdio: no command of its own ends it by what stands in its command line.
+  process.title = 'holdfast'
   const { ephemeral, port, host, 'token-file': tokenFile } = parsed.own
   const address = typeof host === 'string' ? host : defaultHost
   const number = readPort(port)
   const { token, from } = await findToken(io.env, io.cwd, tokenFile)
-  const { serveMcpHttp, isLoopback } = await import('../mcp/http.ts')
+  const [{ serveMcpHttp }, { isLoopback }] = await Promise.all([import('../mcp/http.ts'), import('../mcp/http-guard.ts')])
   if (!isLoopback(address)) stderr.write(`holdfast: ${address} can be reached from other machines, and what is said there is not encrypted\n`)
   await serveMcpHttp({
     openApp: () => io.openApp({ cwd: io.cwd, env: io.env, surface: 'mcp', ephemeral: ephemeral === true }),

@@ -9,8 +9,6 @@ import { maxMessageBytes } from './limits.ts'
 import { createServer } from './server.ts'
 import { sharedApp } from './shared-app.ts'
 
-export { isLoopback } from './http-guard.ts'
-
 export interface HttpOptions {
   /** Called at the first call that needs it, and again at a later one if it failed. */
   readonly openApp: () => Promise<App>

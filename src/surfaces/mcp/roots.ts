@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
-import { isAbsolute, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { errnoOf } from '../../core/errors.ts'
+import { isInside } from '../../core/paths.ts'
 
 const answerWithinMs = 2_000
 
@@ -45,9 +45,4 @@ function isFolder(path: string): boolean {
     // A folder that may not be looked at is there all the same; opening it says what is wrong.
     return errnoOf(error) === 'EACCES'
   }
-}
-
-function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
