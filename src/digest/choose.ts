@@ -59,7 +59,8 @@ export function chooseFailed(page: Page, choice: Choice, bytes: number): void {
   for (const { stream, line } of summariesOf(choice)) if (within(roomy ? 0.6 : 0.85)) page.show(stream, line)
   for (const { stream, line } of (incidents[0]?.weight ?? 0) < graveWeight ? summariesOf(choice) : [])
     for (const above of reasonAbove(line, roomy ? 12 : 6)) if (within(0.75)) page.show(stream, above)
-  if (roomy)
+  // To look for them takes a look at every line.
+  if (roomy && within(0.9))
     for (const { stream } of surveys)
       for (const line of oddLines(stream).slice(0, bytes < wideBytes ? 1 : 3)) if (within(0.9) && !isFiller(lineHead(line))) page.showUnlessTold(stream, line)
   round(0.9, (i) => (i === 0 ? 12 : i < 3 ? 5 : 2))
