@@ -3,44 +3,94 @@ import type { ErrorCode } from './errors.ts'
 import type { ExitStatus } from './outcome.ts'
 import type { Leftover, ProcessIdentity } from './run.ts'
 
-export type BackendName = 'host'
+export const backendNames = ['host', 'docker', 'ssh', 'kubernetes'] as const
+export type BackendName = (typeof backendNames)[number]
 
 /** What a backend can do. Each claim is tried by the conformance suite. */
 export interface Capabilities {
-  /** Whether commands are kept apart from the machine that Holdfast runs on. */
-  readonly isolation: 'none'
+  /**
+   * How commands are kept apart from the machine that Holdfast runs on. `container`: they share its kernel, or that of another one, and see
+   * what is mounted. `machine`: they run on another one.
+   */
+  readonly isolation: 'none' | 'container' | 'machine'
   /**
    * How far a kill reaches. `group`: the process group. `marked`: also what left it, by a mark in its environment. `tagged`: also what
    * cleared its environment, by what it cannot help inheriting.
    */
   readonly killTree: 'tagged' | 'marked' | 'group'
   readonly stdin: boolean
+  /** Whether the end of the input can be told while output still comes. */
+  readonly endOfInput: boolean
   /** Whether stdout and stderr are pipes, so that `> /dev/stderr` works; a socket refuses that. */
   readonly pipes: boolean
   readonly pty: boolean
-  /** Whether a run lives on when the process that started it dies, and can be attached to again. */
+  /** Whether a run lives on when the process that started it dies, or contact to it is cut, and can be attached to again. */
   readonly reattach: boolean
+  /** Whether commands are in the process table of the machine that Holdfast runs on. */
   readonly sharesProcessTable: boolean
+  /** What does the work with files: Holdfast itself, the supervisor that is there, or a POSIX shell. */
+  readonly files: 'direct' | 'supervisor' | 'shell'
+  /** Whether a path is confined by whoever uses it, with no gap between look and use. */
+  readonly confinedFiles: boolean
+  /** Whether its place can be parked and restored with all that is in it. */
+  readonly suspendable: boolean
+  /** Whether a command that ended for lack of memory is told apart. */
+  readonly tellsOutOfMemory: boolean
 }
 
-/**
- * The only author of capability records. `platform` is where the commands run, `pipes` whether named pipes can be made there,
- * `supervised` whether a supervisor starts them.
- */
-export function capabilitiesOf(backend: BackendName, facts: { platform: NodeJS.Platform; pipes: boolean; supervised: boolean }): Capabilities {
-  const { platform, pipes, supervised } = facts
-  const records: Record<BackendName, Capabilities> = {
-    host: {
-      isolation: 'none',
-      killTree: supervised ? 'tagged' : platform === 'linux' ? 'marked' : 'group',
-      stdin: true,
-      pipes: pipes || supervised,
-      pty: supervised,
-      reattach: supervised,
-      sharesProcessTable: true,
-    },
+/** What decides what a backend can do. `supervised`: a supervisor starts the commands. */
+export type BackendConfiguration =
+  /** `platform` is where the commands run, `pipes` whether named pipes can be made there. */
+  | { readonly backend: 'host'; readonly platform: NodeJS.Platform; readonly pipes: boolean; readonly supervised: boolean }
+  | { readonly backend: 'docker'; readonly supervised: boolean }
+  | { readonly backend: 'ssh'; readonly supervised: boolean }
+  /** `halfClose`: the exec channel can end the input alone (v5.channel.k8s.io). */
+  | { readonly backend: 'kubernetes'; readonly supervised: boolean; readonly halfClose: boolean }
+
+/** The only author of capability records. A backend without a row does not compile. */
+export function capabilitiesOf(configuration: BackendConfiguration): Capabilities {
+  const { supervised } = configuration
+  switch (configuration.backend) {
+    case 'host':
+      return {
+        isolation: 'none',
+        killTree: supervised ? 'tagged' : configuration.platform === 'linux' ? 'marked' : 'group',
+        stdin: true,
+        endOfInput: true,
+        pipes: configuration.pipes || supervised,
+        pty: supervised,
+        reattach: supervised,
+        sharesProcessTable: true,
+        files: 'direct',
+        confinedFiles: true,
+        suspendable: false,
+        tellsOutOfMemory: supervised,
+      }
+    case 'docker':
+      return { ...far(supervised), isolation: 'container', endOfInput: true }
+    case 'ssh':
+      return { ...far(supervised), isolation: 'machine', endOfInput: true }
+    case 'kubernetes':
+      return { ...far(supervised), isolation: 'container', endOfInput: supervised || configuration.halfClose }
+    default:
+      return configuration satisfies never
   }
-  return records[backend]
+}
+
+/** What is the same of every backend that is reached over a channel. */
+function far(supervised: boolean): Omit<Capabilities, 'isolation' | 'endOfInput'> {
+  return {
+    killTree: supervised ? 'tagged' : 'group',
+    stdin: true,
+    pipes: supervised,
+    pty: supervised,
+    reattach: supervised,
+    sharesProcessTable: false,
+    files: supervised ? 'supervisor' : 'shell',
+    confinedFiles: supervised,
+    suspendable: false,
+    tellsOutOfMemory: supervised,
+  }
 }
 
 /** A way to run commands somewhere. It has no timeout, cap, text or message, so it cannot settle a run wrongly. */

@@ -18,6 +18,8 @@ export interface EndRecord {
   readonly stdout: StreamTotals
   readonly stderr: StreamTotals
   readonly leftovers: readonly { readonly pid: number; readonly startTime: string; readonly name: string; readonly ageMs: number }[]
+  /** Processes of its control group that were killed for lack of memory while it ran; absent where that is not known. */
+  readonly oomKills?: number | undefined
   /** False where processes outlived KILL. */
   readonly confirmed: boolean
   /** Logs that could not be written to their end. */

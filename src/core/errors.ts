@@ -1,4 +1,5 @@
 import { type Facts, type Reason, reason, shown } from './reason.ts'
+import { remoteReasons } from './remote-reasons.ts'
 import { workspaceReasons } from './workspace-reasons.ts'
 
 /**
@@ -138,6 +139,7 @@ const reasons = {
   closed: reason<Record<never, never>>('failed_precondition', () => 'this Holdfast has been closed'),
   internal: reason<{ what: string }>('internal', (f) => `internal error: ${f.what}`),
   ...workspaceReasons,
+  ...remoteReasons,
 } as const
 
 export type ErrorReason = keyof typeof reasons

@@ -102,9 +102,29 @@ export interface LinkChain {
   readonly exists: boolean
 }
 
+export interface FileMoved {
+  /** Where it was and where it is, from the root. */
+  readonly from: string
+  readonly path: string
+  /** Whether a file that was there is gone. */
+  readonly replaced: boolean
+}
+
+/** A file of any size, piece by piece. */
+export interface FileDownload {
+  readonly path: string
+  /** As it was when it was opened. */
+  readonly size: number
+  /** Iterated once, to its end or not; then the file is closed. Rejects like the call, and with `file_changed` where the bytes are not those that were there. */
+  readonly pieces: AsyncIterable<Uint8Array>
+  /** SHA-256 in hexadecimal of all pieces, compared with the other side; resolves after the last one. */
+  readonly sha256: Promise<string>
+}
+
 /** The very file that was opened, whatever becomes of its name. Its opener closes it; closing twice is harmless. */
 export interface BoundFile {
   readonly path: string
+  /** As it was when it was opened, or later. */
   stat(): FileStat
   /** From an offset on, at most so many bytes; fewer at the end of the file. */
   read(from: number, maxBytes: number): Promise<Uint8Array>
@@ -148,6 +168,12 @@ export interface Files {
    * be added whole is taken back. A missing file is made whole. One with other names gets its content anew, as by `write`.
    */
   append(path: string, content: string | Uint8Array): Promise<FileWritten>
+  /**
+   * Gives a file of any size its content as it comes, by the same promises as `write`; compared by its hash with what arrived. When the content
+   * fails or is cut short, nothing is changed.
+   */
+  upload(path: string, content: AsyncIterable<Uint8Array>, options?: { readonly mode?: number | undefined }): Promise<FileWritten & { readonly sha256: string }>
+  download(path: string): Promise<FileDownload>
   list(path: string, options?: { readonly max?: number | undefined; readonly after?: string | undefined }): Promise<FileList>
   stat(path: string): Promise<FileStat>
   /** False only of what is missing. */
@@ -159,6 +185,11 @@ export interface Files {
    * or another file system; then nothing is removed. Never the root.
    */
   remove(path: string, options?: { readonly recursive?: boolean | undefined }): Promise<FileRemoved>
+  /**
+   * Renames a file, a link itself, or a directory, to a name that nothing has; with `replace` a file may be there. Missing directories above the new name are made.
+   * Neither the root nor state of git is moved.
+   */
+  move(from: string, to: string, options?: { readonly replace?: boolean | undefined }): Promise<FileMoved>
   /** The absolute path without links, as the system that the commands run on has it. */
   canonicalPath(path: string): Promise<string>
   linkChain(path: string): Promise<LinkChain>

@@ -1,5 +1,7 @@
+import type { BackendName } from './backend.ts'
 import type { ErrorCode } from './errors.ts'
 import { isSuccess, type Outcome } from './outcome.ts'
+import type { Target } from './target.ts'
 
 /**
  * `running`: begun, and its holder is alive. `ended`: see outcome. `failed`: it never started, see error.
@@ -39,6 +41,8 @@ export interface ProcessIdentity {
 export interface Holder extends ProcessIdentity {
   /** Of a supervisor: the socket where it is reached. Absent where the process itself started the command. */
   readonly socket?: string | undefined
+  /** Of a supervisor that is somewhere else: what opens its site again. Its pid is one of that site. */
+  readonly site?: Target | undefined
   /** Of a supervisor: the process that asked it for the run. Its death ends nothing; but without it no run is started any more. */
   readonly starter?: ProcessIdentity | undefined
 }
@@ -48,6 +52,8 @@ export interface Usage {
   readonly userMs: number
   readonly systemMs: number
   readonly peakMemoryBytes: number
+  /** Processes that were killed for lack of memory, where that is known. */
+  readonly oomKills?: number | undefined
 }
 
 /** A process that a run left behind. */
@@ -89,6 +95,8 @@ export interface RunRecord {
   readonly limits?: { readonly timeoutMs: number; readonly idleTimeoutMs: number | null } | undefined
   /** The pseudo-terminal that it ran on: the lines of its output are those of the text on it. Absent where there was none. */
   readonly pty?: { readonly rows: number; readonly columns: number } | undefined
+  /** Where it ran, if not on this machine: the name of the target in holdfast.json, or what it was told in its place. */
+  readonly target?: { readonly backend: BackendName; readonly name: string } | undefined
   /** The id of the workspace that it ran in; absent where that was none. */
   readonly workspace?: string | undefined
   /** The same for all runs of one command at one place of the project, whichever copy of it; absent in records that do not say. */

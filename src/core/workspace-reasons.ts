@@ -175,6 +175,9 @@ export const workspaceReasons = {
     'failed_precondition',
     (f) => `the environment of Holdfast lacks ${f.names.join(', ')}, which the workspace was declared to need; nothing was started`,
   ),
+  file_changed: reason<{ path: string; why: string }>('conflict', (f) => `the bytes of ${shown(f.path)} are not what they were: ${f.why}; nothing was kept`, {
+    retryable: true,
+  }),
   file_missing: reason<{ path: string }>('not_found', (f) => `there is no file ${shown(f.path)}`),
   file_outside: reason<{ path: string; why: string }>('invalid_argument', (f) => `the path ${shown(f.path)} ${f.why}; accepted: a path inside the workspace`),
   file_name_too_long: reason<{ path: string }>('invalid_argument', (f) => `a name in the path ${shown(f.path)} is longer than this system takes`),

@@ -55,6 +55,9 @@ export function createHostFiles({ root, machine, now = Date.now, opener = direct
     readLines: (path, options = {}) => reading(path, (file) => readLinesOf(file, options)),
     write: (path, content) => telling(path, () => writeFile(context, path, bytesOf(content))),
     append: (path, content) => telling(path, () => appendFile(context, path, bytesOf(content))),
+    upload: (path) => Promise.reject(failure('file_failed', { path, errno: 'ENOSYS' })),
+    download: (path) => Promise.reject(failure('file_failed', { path, errno: 'ENOSYS' })),
+    move: (path) => Promise.reject(failure('file_failed', { path, errno: 'ENOSYS' })),
     list: (path, options = {}) => looking(path, (landing) => listLanding(landing, options)),
     stat: (path) => looking(path, statLanding),
     exists: (path) =>

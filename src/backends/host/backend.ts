@@ -13,7 +13,7 @@ export interface HostSpec {
 /** Plain mode: commands are children of this process. See supervised.ts for the other one. */
 export const hostBackend: Backend<HostSpec> = {
   name: 'host',
-  capabilities: (spec) => capabilitiesOf('host', { platform: process.platform, pipes: spec.pipes, supervised: false }),
+  capabilities: (spec) => capabilitiesOf({ backend: 'host', platform: process.platform, pipes: spec.pipes, supervised: false }),
   async open(spec) {
     if (!statSync(spec.root, { throwIfNoEntry: false })?.isDirectory()) throw failure('root_missing', { root: spec.root })
     return openHostSession(spec.root, { pipes: spec.pipes })

@@ -44,7 +44,7 @@ async function openSupervised() {
   const session = await openSupervisedHostSession({ home: world.path('root', '.holdfast'), program: supervisor, runtimeFolder: world.tmp, idleMs: 1_000 })
   return {
     session,
-    capabilities: capabilitiesOf('host', { platform: process.platform, pipes: true, supervised: true }),
+    capabilities: capabilitiesOf({ backend: 'host', platform: process.platform, pipes: true, supervised: true }),
     root: world.root,
     async close() {
       await session.close()
