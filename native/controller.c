@@ -332,6 +332,12 @@ void controllers_flush(struct server *server) {
   } while (close_gone(server));
 }
 
+bool controllers_are_there(const struct server *server) {
+  const struct controller *controller = server->controllers;
+  while (controller && controller->gone) controller = controller->next;
+  return controller != NULL;
+}
+
 bool controllers_have_waiting(const struct server *server) {
   const struct controller *controller = server->controllers;
   while (controller && waiting(controller) == 0) controller = controller->next;

@@ -46,6 +46,8 @@ bool controller_takes_output(const struct controller *controller);
 
 /* At the end of each turn: sends what waits, closes what is gone. */
 void controllers_flush(struct server *server);
+/* Whether one is left that did not go. */
+bool controllers_are_there(const struct server *server);
 bool controllers_have_waiting(const struct server *server);
 void controllers_close_all(struct server *server);
 

@@ -185,7 +185,7 @@ void server_save(struct server *server, struct run *run, const struct record_tex
 /* ---- the place ---- */
 
 static bool is_idle(const struct server *server) {
-  return server->held_count == 0 && server->controller_count == 0 && !server->unsaved_worth_staying;
+  return server->held_count == 0 && !controllers_are_there(server) && !server->unsaved_worth_staying;
 }
 
 /* A home that was never there may only be unwritable. */
@@ -201,7 +201,15 @@ static bool home_is_gone(struct server *server) {
    finds it. So it is with the home, for which there is nothing to do any more. */
 static void look_due(struct timer *timer) {
   struct server *server = owner_of(timer, struct server, look);
+  FAULT("place-looked-after", 0);
   bool stands = place_stands(server->place);
+  /* Who left before it was removed may not be known to have left in this turn, and is in the next one. */
+  bool is_news = !stands && !server->place_was_missed;
+  server->place_was_missed = is_news;
+  if (is_news) {
+    server_soon(server, timer);
+    return;
+  }
   server_after(server, timer, look_us);
   if (is_idle(server)) {
     if (!stands || home_is_gone(server)) server->over = true;

@@ -61,6 +61,7 @@ struct server {
   const char *home;          /* the folder that it serves, or NULL where that is not known */
   bool home_was_there;
   struct timer retry, idle, look;
+  bool place_was_missed;     /* by the look of the turn before */
   bool unsaved_worth_staying;
   int64_t idle_us;
   bool stopping;             /* all runs are canceled */

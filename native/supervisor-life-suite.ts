@@ -54,6 +54,17 @@ async function expectUnharmed(supervisor: BareSupervisor, controller: BareContro
   expect((await other.ask(requests.ping)).type).toBe(answers.ok)
 }
 
+/** A new socket is there a moment before anybody listens at it. */
+async function connectOnceReady(supervisor: BareSupervisor): Promise<BareController> {
+  for (;;) {
+    try {
+      return await supervisor.connect()
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') throw error
+    }
+  }
+}
+
 export function declareLifeTests(program: SupervisorProgram): void {
   const test = (title: string, args: readonly string[], body: (supervisor: BareSupervisor) => Promise<void>, by: SupervisorProgram = program): void =>
     it.concurrent(title, async () => {
@@ -437,13 +448,15 @@ export function declareLifeTests(program: SupervisorProgram): void {
       remove(supervisor)
       await until('it can be found again', isThere)
       expect(statSync(dirname(socket)).mode & 0o777).toBe(0o700)
+      const other = await connectOnceReady(supervisor)
       expect((await supervisor.again()).said).toBe('taken')
-      const other = await supervisor.connect()
       expect(allOf(await other.ask(requests.runs), 1)).toEqual(['a'])
       other.tell(requests.endInput, [[1, 'a']])
       await until('the run is over', () => supervisor.record('a') !== undefined)
       remove(supervisor)
       await until('it can be found by who is connected', isThere)
+      // What is there may still be in the making; whoever is answered afterwards is answered when that is done.
+      await other.ask(requests.ping)
       other.close()
       await other.closed
       remove(supervisor)
@@ -455,9 +468,13 @@ export function declareLifeTests(program: SupervisorProgram): void {
   test('where another one has taken its place it does not take that back, and ends when its runs are over', [], async (supervisor) => {
     const controller = await supervisor.connect()
     await supervisor.start(controller, 'a', ['/bin/cat'], [open])
+    const first = await supervisor.innerPid()
+    // Else it may look before the other one is there.
+    kill(first, 'SIGSTOP')
     rmSync(dirname(supervisor.socket), { recursive: true })
     mkdirSync(dirname(supervisor.socket), { mode: 0o700 })
     expect((await supervisor.again()).said).toBe('ready')
+    kill(first, 'SIGCONT')
     const second = statSync(supervisor.socket).ino
     // It looks every two seconds.
     await new Promise((resolve) => setTimeout(resolve, 2_500))

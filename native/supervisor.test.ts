@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildSanitized, packedProgram, type SupervisorProgram } from '../test/support/bare-supervisor.ts'
+import { buildVariant, openSupervisor, packedProgram, type SupervisorProgram, until } from '../test/support/bare-supervisor.ts'
 import { hasProgram } from '../test/support/has-program.ts'
 import { openWorld } from '../test/support/world.ts'
 import { declareCommandTests } from './supervisor-commands-suite.ts'
@@ -27,7 +27,7 @@ describe.runIf(hasCompiler)('the supervisor with sanitizers', () => {
     env: { ASAN_OPTIONS: `log_path=${log}:detect_stack_use_after_return=0`, UBSAN_OPTIONS: `log_path=${log}:print_stacktrace=1` },
   }
 
-  beforeAll(() => buildSanitized(program.path), 120_000)
+  beforeAll(() => buildVariant('sanitize', program.path), 120_000)
   afterAll(() => world[Symbol.asyncDispose]())
 
   declareCommandTests(program)
@@ -38,5 +38,28 @@ describe.runIf(hasCompiler)('the supervisor with sanitizers', () => {
   it('found nothing wrong', () => {
     const found = readdirSync(world.folder).filter((name) => name.startsWith('sanitizer'))
     expect(found.map((name) => readFileSync(join(world.folder, name), 'utf8'))).toEqual([])
+  })
+})
+
+describe.runIf(hasCompiler)('the supervisor that is held up while it looks after its place', () => {
+  const world = openWorld()
+  const path = world.path('supervisor')
+
+  beforeAll(() => buildVariant('faults', path), 120_000)
+  afterAll(() => world[Symbol.asyncDispose]())
+
+  it('makes nothing anew for somebody who left before it was removed, and ends', async () => {
+    const fault = world.path('fault')
+    await using supervisor = await openSupervisor({ path, env: { HOLDFAST_FAULT_FILE: fault } })
+    const pid = await supervisor.innerPid()
+    const controller = await supervisor.connect()
+    writeFileSync(fault, 'place-looked-after 1 19\n')
+    await until('it is stopped as it looks', () => existsSync(`${fault}.hit`) && /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'latin1')))
+    controller.close()
+    await controller.closed
+    rmSync(`${supervisor.socket}.lock`)
+    process.kill(pid, 'SIGCONT')
+    expect(await supervisor.over).toBe(0)
+    expect([supervisor.socket, `${supervisor.socket}.lock`].filter(existsSync)).toEqual([])
   })
 })

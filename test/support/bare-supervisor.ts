@@ -380,10 +380,10 @@ export async function until(what: string, holds: () => boolean, ms = boundMs): P
   }
 }
 
-/** Builds the program with sanitizers. */
-export function buildSanitized(out: string): void {
+/** Builds the program with sanitizers, or with the points of native/fault.h. */
+export function buildVariant(variant: 'sanitize' | 'faults', out: string): void {
   const script = fileURLToPath(new URL('../../scripts/build-supervisor', import.meta.url))
-  const { status, stderr } = spawnSync(script, ['--sanitize', '--required', '--out', out], { encoding: 'utf8', timeout: 120_000 })
+  const { status, stderr } = spawnSync(script, [`--${variant}`, '--required', '--out', out], { encoding: 'utf8', timeout: 120_000 })
   if (status !== 0) throw new Error(stderr)
 }
 
