@@ -10,7 +10,7 @@ it('docs/errors.md has a heading for every code, in the order of the code, and n
 })
 
 it('docs/errors.md lists every reason under the heading of its code, and no other', () => {
-  const tables = ['errors', 'workspace-reasons'].map((name) => {
+  const tables = ['errors', 'workspace-reasons', 'remote-reasons'].map((name) => {
     const source = readFileSync(new URL(`src/core/${name}.ts`, repository), 'utf8')
     const start = source.search(/easons = \{/)
     return source.slice(start, source.indexOf('} as const', start))
