@@ -46,7 +46,15 @@ static bool join_logs(struct run *run) {
   return done;
 }
 
+static void note_memory(struct run *run) {
+  uint64_t kills;
+  if (!run->knows_memory_kills || run->record.late || !memory_kills(&run->server->memory, &kills)) return;
+  run->record.knows_oom_kills = true;
+  run->record.oom_kills = kills - run->memory_kills;
+}
+
 static void save_record(struct run *run) {
+  note_memory(run);
   const struct log *out = run->streams[STDOUT].log, *err = run->streams[STDERR].log;
   free(run->json);
   run->json = record_json(&run->record, run->id, out, err, false);

@@ -162,6 +162,7 @@ char *record_json(const struct end_record *record, const char *run, const struct
   put_totals(stream, "stdout", out);
   put_totals(stream, "stderr", err);
   put_leftovers(stream, record);
+  if (record->knows_oom_kills) fprintf(stream, ",\"oomKills\":%" PRIu64, record->oom_kills);
   fprintf(stream, ",\"confirmed\":%s", record->confirmed ? "true" : "false");
   put_failures(stream, (const struct log *const[]){out, err}, brief);
   fprintf(stream, ",\"late\":%s}", record->late ? "true" : "false");

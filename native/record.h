@@ -29,6 +29,8 @@ struct end_record {
   struct leftover *leftovers;
   size_t leftover_count;
   bool confirmed, late;
+  bool knows_oom_kills;
+  uint64_t oom_kills;    /* while it ran, in the control group of the supervisor */
 };
 
 /* At most so many are named. */

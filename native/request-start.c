@@ -125,6 +125,8 @@ static void take_terms(struct request *request, struct texts *texts, const char 
   terms->end_leftovers = take_flag(request, 15, "endLeftovers");
   terms->bound = take_flag(request, 16, "bound");
   terms->starter = request->controller->id;
+  terms->makes_folder = take_flag(request, 26, "makesFolder");
+  terms->files = request->fields.by_key[28].bytes ? request->frame : NULL;
 }
 
 static void answer_failed(const struct request *request, const char *id, const struct run_refusal *refusal) {

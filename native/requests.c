@@ -1,5 +1,7 @@
 #include "requests.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +9,7 @@
 
 #include "build.h"
 #include "fault.h"
+#include "folders.h"
 
 enum { PROTOCOL_VERSION = 1, MOST_SIGNAL = 64, MOST_INPUT_BYTES = 64 * 1024, MOST_LISTED = 16384, MOST_SIZE = 65535 };
 
@@ -262,6 +265,26 @@ static void request_acknowledge(struct request *request) {
   if (listener) listener_acknowledge(listener, bytes);
 }
 
+static void request_forget(struct request *request) {
+  char id[MOST_RUN_ID + 1], path[PATH_MAX];
+  const struct server *server = request->controller->server;
+  if (!take_run_id(request, id) || request->wrong) {
+    answer_invalid(request);
+    return;
+  }
+  const struct run *run = run_find(server, id);
+  if (run && run->held) {
+    controller_error(request->controller, request->frame->tag, "busy", "this run is not over yet", "run");
+    return;
+  }
+  if (!server->home || !run_folder_name(server, id, path)) {
+    controller_error(request->controller, request->frame->tag, "no_such_run", "this supervisor has no home", "run");
+    return;
+  }
+  if (folder_remove(path)) answer_ok(request);
+  else controller_error(request->controller, request->frame->tag, "exhausted", strerror(errno), NULL);
+}
+
 /* ---- the connection ---- */
 
 static void request_hello(struct request *request) {
@@ -288,6 +311,7 @@ static void request_hello(struct request *request) {
   frame_add_number(outbox, 2, (uint64_t)controller->server->self);
   frame_add_text(outbox, 3, identity);
   frame_add_text(outbox, 4, HOLDFAST_BUILD);
+  if (controller->server->home) frame_add_text(outbox, 5, controller->server->home);
   controller_send(controller);
   FAULT("hello-answered", 0);
 }
@@ -307,6 +331,7 @@ static void (*const handlers[])(struct request *) = {
   [FRAME_INPUT] = request_input,   [FRAME_END_INPUT] = request_end_input, [FRAME_SIGNAL] = request_signal, [FRAME_STOP] = request_stop,
   [FRAME_STATUS] = request_status, [FRAME_TREE] = request_tree,         [FRAME_RUNS] = request_runs,     [FRAME_RESIZE] = request_resize,
   [FRAME_ACK] = request_acknowledge, [FRAME_PING] = answer_ok,          [FRAME_QUIT] = request_quit,
+  [FRAME_FORGET] = request_forget,
 };
 
 void request_handle(struct controller *controller, const struct frame *frame) {

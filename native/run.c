@@ -2,14 +2,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fault.h"
+#include "folders.h"
+#include "memory.h"
 #include "listener.h"
 
 enum { LARGE_PIPE = 1024 * 1024, USUAL_PIPE = 65536, MOST_MEASURES = 4, FULL_READS = 4, SEARCHES_PER_PRUNE = 4 };
@@ -352,6 +357,56 @@ bool streams_read_now(struct run *run) {
   return any || out || err;
 }
 
+/* ---- the folder ---- */
+
+bool run_folder_name(const struct server *server, const char *id, char *path) {
+  int length = snprintf(path, PATH_MAX, "%s/runs/%s", server->home, id);
+  return length > 0 && length < PATH_MAX;
+}
+
+enum { MOST_FILE_NAME = 255 };
+
+/* The name and the bytes of each file follow each other. False with errno. */
+static bool put_files(int folder, const struct frame *frame) {
+  char name[MOST_FILE_NAME + 1] = "";
+  struct field field;
+  size_t at = 0;
+  while (frame && field_next(frame, &at, &field) > 0) {
+    if (field.key == 27) {
+      bool fits = field.length > 0 && field.length <= MOST_FILE_NAME && !memchr(field.bytes, '/', field.length) && !memchr(field.bytes, 0, field.length);
+      if (!fits) return errno = EINVAL, false;
+      memcpy(name, field.bytes, field.length);
+      name[field.length] = '\0';
+    }
+    if (field.key != 28) continue;
+    if (name[0] == '\0') return errno = EINVAL, false;
+    if (!folder_put(folder, name, field.bytes, field.length)) return false;
+    name[0] = '\0';
+  }
+  return true;
+}
+
+/* The folder of a run that begins, or -1 with errno. Where it is to be made, it is one of the home. */
+static int open_folder(const struct server *server, const struct run_terms *terms) {
+  char path[PATH_MAX];
+  if (terms->makes_folder) {
+    if (!server->home || !run_folder_name(server, terms->id, path) || strcmp(path, terms->folder) != 0) return errno = EINVAL, -1;
+    if (!folders_make_above(path) || mkdir(path, 0700) != 0) return -1;
+  }
+  int folder = open(terms->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 || put_files(folder, terms->files)) return folder;
+  int error = errno;
+  close(folder);
+  if (terms->makes_folder) (void)folder_remove(path);
+  errno = error;
+  return -1;
+}
+
+/* Of what was not started nothing stays. */
+static void take_back_folder(const struct run_terms *terms) {
+  if (terms->makes_folder) (void)folder_remove(terms->folder);
+}
+
 /* ---- the start ---- */
 
 /* Takes the folder in every case. */
@@ -441,19 +496,24 @@ static const char *stage_name(enum start_stage stage) {
 }
 
 enum run_failure run_start(struct server *server, const struct run_terms *terms, struct run **started, struct run_refusal *refusal) {
-  int folder = open(terms->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int folder = open_folder(server, terms);
   if (folder < 0) {
     *refusal = (struct run_refusal){"folder", errno};
     return RUN_NOT_STARTED;
   }
   if (!server_can_spare(server, folder)) {
     close(folder);
+    take_back_folder(terms);
     *refusal = (struct run_refusal){"pipes", EMFILE};
     return RUN_NOT_STARTED;
   }
   struct run *run = run_make(server, terms, folder);
-  if (!run) return RUN_NO_MEMORY;
+  if (!run) {
+    take_back_folder(terms);
+    return RUN_NO_MEMORY;
+  }
   set_terms(run, terms);
+  run->knows_memory_kills = memory_kills(&server->memory, &run->memory_kills);
   struct run_terms with_tag = *terms;
   with_tag.start.tag = server->next_tag++;
   with_tag.start.opened = pipes_opened;
@@ -465,6 +525,7 @@ enum run_failure run_start(struct server *server, const struct run_terms *terms,
     for (int index = 0; index < 2; index += 1) arrivals_unwatch(&server->arrivals, &run->streams[index]);
     run_release(run);
     run_free(run);
+    take_back_folder(terms);
     return RUN_NOT_STARTED;
   }
   server->childless = false;

@@ -8,6 +8,7 @@
 
 #include "arrival.h"
 #include "ending.h"
+#include "frame.h"
 #include "input.h"
 #include "log.h"
 #include "record.h"
@@ -45,6 +46,8 @@ struct run_terms {
   bool input_ends, end_leftovers, bound;
   uint64_t wall_ms, idle_ms, grace_ms, log_bytes;
   uint64_t starter;
+  bool makes_folder;                 /* with `files`, the fields of a START that has some */
+  const struct frame *files;
 };
 
 struct run {
@@ -73,6 +76,8 @@ struct run {
   bool nothing_lives;    /* what was left behind was ended later */
   struct ladder ladder;
   struct listener *listeners;
+  uint64_t memory_kills;
+  bool knows_memory_kills;
   struct end_record record;
   char *json;            /* the end record, while listeners wait for it */
 };
@@ -86,6 +91,9 @@ struct run_refusal {
 
 /* RUN_NOT_STARTED sets *refusal. Nothing of the terms is referred to afterwards. */
 enum run_failure run_start(struct server *server, const struct run_terms *terms, struct run **started, struct run_refusal *refusal);
+
+/* Where a home keeps the folder of a run; false where that is longer than a path (PATH_MAX) may be. */
+bool run_folder_name(const struct server *server, const char *id, char *path);
 
 /* Also one that is merely kept. */
 struct run *run_find(const struct server *server, const char *id);

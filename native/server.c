@@ -295,6 +295,7 @@ bool server_open(struct server *server, struct place *place, const char *home, i
   server->epoll = epoll_create1(EPOLL_CLOEXEC);
   server->signals = (struct source){.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signals_ready};
   server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  memory_open(&server->memory);
   if (server->epoll < 0 || server->signals.fd < 0 || server->spare < 0) return false;
   if (!server_watch(server, &server->signals, EPOLLIN)) return false;
   if (!place) return true;
@@ -314,6 +315,7 @@ void server_close(struct server *server) {
   unsaved_free(&server->unsaved);
   children_free(&server->children);
   arrivals_close(&server->arrivals);
+  memory_close(&server->memory);
   close(server->signals.fd);
   close(server->spare);
   close(server->epoll);

@@ -9,6 +9,7 @@
 
 #include "arrival.h"
 #include "children.h"
+#include "memory.h"
 #include "record.h"
 #include "timers.h"
 
@@ -55,6 +56,7 @@ struct server {
   uint64_t next_tag;
   unsigned large_pipes;
   struct arrivals arrivals;
+  struct memory_watch memory;
 
   struct unsaved_list unsaved;
   struct place *place;       /* NULL where it serves a stream */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "arrival.h"
+#include "bridge.h"
 #include "build.h"
 #include "guardian.h"
 #include "host.h"
@@ -25,7 +26,7 @@ extern char **environ;
 
 struct options {
   char *socket, *home;
-  bool stdio, version, apart, idle_given;
+  bool stdio, bridge, version, apart, idle_given;
   uint64_t idle_ms;
 };
 
@@ -57,6 +58,8 @@ static bool parse_options(int argc, char **argv, struct options *options) {
       options->version = true;
     } else if (strcmp(argv[at], "--stdio") == 0) {
       options->stdio = true;
+    } else if (strcmp(argv[at], "--bridge") == 0) {
+      options->bridge = true;
     } else if (strcmp(argv[at], "--apart") == 0) {
       options->apart = true;
     } else if (strcmp(argv[at], "--socket") == 0 && value) {
@@ -73,6 +76,7 @@ static bool parse_options(int argc, char **argv, struct options *options) {
     }
   }
   if (options->stdio && !options->idle_given) options->idle_ms = 0;
+  if (options->bridge) return options->socket && options->home && !options->stdio && !options->apart;
   return options->version || options->stdio != (options->socket != NULL);
 }
 
@@ -169,7 +173,8 @@ int main(int argc, char **argv) {
   struct options options = {0};
   tidy_descriptors();
   if (argc < 1 || !parse_options(argc, argv, &options)) {
-    fputs("usage: holdfast-supervisor --socket PATH [--home PATH] [--idle-ms N] [--apart] | --stdio [--idle-ms N] | --version\n", stderr);
+    fputs("usage: holdfast-supervisor --socket PATH [--home PATH] [--idle-ms N] [--apart] | --bridge --socket PATH --home PATH [--idle-ms N] |"
+          " --stdio [--idle-ms N] | --version\n", stderr);
     free_options(&options);
     return 2;
   }
@@ -179,6 +184,11 @@ int main(int argc, char **argv) {
     return 0;
   }
   blank(argc, argv);
+  if (options.bridge) {
+    int status = bridge(&(struct bridge_request){options.socket, options.home, options.idle_ms});
+    free_options(&options);
+    return status;
+  }
   inherited_begin();
   prepare_signals(!options.stdio);
   if (options.apart && !leave_parent()) return complain("cannot begin");
