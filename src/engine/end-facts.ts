@@ -16,8 +16,12 @@ export function factsOf(end: EndRecord): Executed & { readonly endedAt: string }
     stdout: end.stdout,
     stderr: end.stderr,
     leftovers,
-    usage: { userMs: end.userMs, systemMs: end.systemMs, peakMemoryBytes: end.peakMemoryBytes },
-    notes: [...(end.confirmed ? [] : [unconfirmed(leftovers)]), ...end.failures.map(({ stream, errno }) => logFailure(stream, errno, end[stream]))],
+    usage: { userMs: end.userMs, systemMs: end.systemMs, peakMemoryBytes: end.peakMemoryBytes, ...(end.oomKills ? { oomKills: end.oomKills } : {}) },
+    notes: [
+      ...(end.oomKills ? [outOfMemory(end.oomKills)] : []),
+      ...(end.confirmed ? [] : [unconfirmed(leftovers)]),
+      ...end.failures.map(({ stream, errno }) => logFailure(stream, errno, end[stream])),
+    ],
     unsaved: Object.fromEntries(
       streamNames.flatMap((stream) => {
         const text = end.unsaved?.[stream]
@@ -44,6 +48,11 @@ export function signalName(number: number): string {
 
 export function unconfirmed(left: readonly Leftover[]): string {
   return `the end of ${left.length > 0 ? `process ${left.map(({ pid }) => pid).join(', ')}` : 'the command'} could not be confirmed after SIGKILL`
+}
+
+/** The kernel counts by control group: of what ran at the same time in the same container it is not known whose process it was. */
+export function outOfMemory(kills: number): string {
+  return `memory ran out while it ran: the kernel killed ${kills === 1 ? 'a process' : `${kills} processes`} of its container or control group`
 }
 
 export function logFailure(stream: StreamName, errno: string, { droppedBytes }: StreamTotals): string {
