@@ -23,6 +23,8 @@ export interface RemoteRequest {
   readonly target: TargetBasis
   /** The supervisor for a processor, as `uname -m` names it. */
   readonly programFor: (machine: string) => SupervisorProgram
+  /** The folder of this machine that keeps a run: runs that are attached to are mirrored into it. */
+  readonly folderOf: (run: string) => string
   /** The folder of this machine that is mounted at the root of the site, to be proven; absent where nothing is. */
   readonly mounted?: string | undefined
   /** After so long without a word it is asked whether it is there; after three times as long contact is lost. Default 15 seconds. */
