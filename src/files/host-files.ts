@@ -1,15 +1,18 @@
 import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, failure, hasReason } from '../core/errors.ts'
+import { joinNames } from '../core/file-path.ts'
+import { readBytesOf, readLinesOf, readTextOf } from '../core/file-reading.ts'
 import type { BoundFile, Files } from '../core/files.ts'
 import { type Directory, type DirectoryOpener, directoryOpener } from './directory.ts'
 import { fileFault } from './fault.ts'
 import { listLanding, statLanding } from './look.ts'
+import { movePath } from './move.ts'
 import { Swapped, settled } from './open-file.ts'
-import { joinNames } from './path.ts'
-import { openForReading, readBytesOf, readLinesOf, readTextOf } from './read.ts'
+import { openForReading } from './read.ts'
 import { removePath } from './remove.ts'
 import type { Staging } from './staged.ts'
+import { downloadFile, uploadFile } from './transfer.ts'
 import { type Landing, type WalkOptions, walk } from './walk.ts'
 import { appendFile, writeFile } from './write.ts'
 
@@ -55,9 +58,9 @@ export function createHostFiles({ root, machine, now = Date.now, opener = direct
     readLines: (path, options = {}) => reading(path, (file) => readLinesOf(file, options)),
     write: (path, content) => telling(path, () => writeFile(context, path, bytesOf(content))),
     append: (path, content) => telling(path, () => appendFile(context, path, bytesOf(content))),
-    upload: (path) => Promise.reject(failure('file_failed', { path, errno: 'ENOSYS' })),
-    download: (path) => Promise.reject(failure('file_failed', { path, errno: 'ENOSYS' })),
-    move: (path) => Promise.reject(failure('file_failed', { path, errno: 'ENOSYS' })),
+    upload: (path, content, options = {}) => uploadFile(context, path, content, options.mode),
+    download: (path) => telling(path, () => downloadFile(opener, root, path)),
+    move: (from, to, options = {}) => telling(from, () => movePath(opener, root, from, to, options.replace === true)),
     list: (path, options = {}) => looking(path, (landing) => listLanding(landing, options)),
     stat: (path) => looking(path, statLanding),
     exists: (path) =>

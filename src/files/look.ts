@@ -1,9 +1,9 @@
 import { lstatSync, readlinkSync, type Stats } from 'node:fs'
 import { failure } from '../core/errors.ts'
+import { joinNames } from '../core/file-path.ts'
 import { defaultMaxEntries, type FileEntry, type FileList, type FileStat } from '../core/files.ts'
 import type { Directory } from './directory.ts'
 import { kindOf } from './open-file.ts'
-import { joinNames } from './path.ts'
 import type { Landing } from './walk.ts'
 
 export function statOf(path: string, stats: Stats): FileStat {

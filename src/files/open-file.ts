@@ -12,7 +12,7 @@ export function kindOf(stats: Stats): FileKind {
   return stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : stats.isSymbolicLink() ? 'link' : 'other'
 }
 
-const inWords: Readonly<Record<FileKind, string>> = { file: 'a file', directory: 'a directory', link: 'a link', other: 'a pipe, socket or device' }
+export const inWords: Readonly<Record<FileKind, string>> = { file: 'a file', directory: 'a directory', link: 'a link', other: 'a pipe, socket or device' }
 
 /** Thrown where something was swapped between the look at it and its use: look again. */
 export class Swapped extends Error {}

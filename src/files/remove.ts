@@ -1,9 +1,9 @@
 import { lstatSync, rmdirSync, unlinkSync } from 'node:fs'
 import { errnoOf, failure } from '../core/errors.ts'
+import { isGitName, joinNames } from '../core/file-path.ts'
 import type { FileRemoved } from '../core/files.ts'
 import type { Directory, DirectoryOpener } from './directory.ts'
 import { kindOf, Swapped } from './open-file.ts'
-import { isGitName, joinNames } from './path.ts'
 import { walk } from './walk.ts'
 
 /** See Files.remove. Throws Swapped where another process was in between. */
@@ -38,8 +38,8 @@ function unlink(path: string, parent: Directory, name: string): void {
   }
 }
 
-/** Looks through all of it before anything is removed. */
-function refuseHeld(opener: DirectoryOpener, path: string, directory: Directory, dev: number): void {
+/** Looks through all of it before anything is removed or moved. */
+export function refuseHeld(opener: DirectoryOpener, path: string, directory: Directory, dev: number): void {
   if (directory.dev !== dev) throw failure('file_denied', { path, why: 'another file system is mounted there, or below it' })
   for (const raw of directory.names()) {
     if (isGitName(raw.toString('utf8'))) throw failure('file_outside', { path, why: 'holds what belongs to git' })

@@ -1,9 +1,9 @@
 import { lstatSync, mkdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs'
 import { errnoOf, failure, hasReason } from '../core/errors.ts'
+import { joinNames, parsePath, refuseGit } from '../core/file-path.ts'
 import { type FileLink, maxFileLinks } from '../core/files.ts'
 import type { Directory, DirectoryOpener } from './directory.ts'
 import { fileFault } from './fault.ts'
-import { joinNames, parsePath, refuseGit } from './path.ts'
 
 /**
  * Finds where a path leads, name by name, each looked up in the directory that was opened before it. The system never follows a link

@@ -1,9 +1,9 @@
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync, ftruncateSync, linkSync, renameSync, type Stats } from 'node:fs'
 import { errnoOf, failure } from '../core/errors.ts'
+import { joinNames, meansDirectory } from '../core/file-path.ts'
 import type { FileWritten, WriteRoute } from '../core/files.ts'
 import type { Directory, DirectoryOpener } from './directory.ts'
 import { type OpenFile, openRegular, readAt, requireFilePlace, Swapped, writeAll } from './open-file.ts'
-import { joinNames, meansDirectory } from './path.ts'
 import { openStage, type Stage, type Staging, sweep } from './staged.ts'
 import { type Landing, walk } from './walk.ts'
 
@@ -16,21 +16,35 @@ export interface WriteContext {
 
 const { O_APPEND, O_RDONLY, O_WRONLY } = constants
 
-/** What is written, and where. */
-interface Target {
+/** Where it is written. */
+export interface Target {
   readonly landing: Landing
   readonly parent: Directory
   readonly name: string
-  readonly content: Uint8Array
+}
+
+/** What is written. */
+export interface Content {
+  readonly bytes: number
+  into(fd: number): Promise<void>
+  /** Where it is staged already, as its opener found the target. */
+  readonly ready?: { readonly stage: Stage; readonly dev: number; readonly ino: number; readonly existed: boolean } | undefined
+  /** Permissions of a file that is made; absent: what the mask of this process leaves. */
+  readonly mode?: number | undefined
 }
 
 /** See Files.write. Throws Swapped where another process was in between. */
 export async function writeFile(context: WriteContext, path: string, content: Uint8Array): Promise<FileWritten> {
-  return atTarget(context, path, content, async (target, exists) => {
+  return placeContent(context, path, { bytes: content.length, into: (fd) => requireAll(fd, content) })
+}
+
+/** Gives a file this content. Throws Swapped where another process was in between: then it may be called anew. */
+export async function placeContent(context: WriteContext, path: string, content: Content): Promise<FileWritten> {
+  return atTarget(context, path, async (target, exists) => {
     const existing = exists ? openForReplacing(target) : undefined
     try {
       const route = await replace(context, target, existing, content)
-      return written(target, existing === undefined, route)
+      return written(target, content.bytes, existing === undefined, route)
     } finally {
       if (existing) closeSync(existing.fd)
     }
@@ -39,51 +53,58 @@ export async function writeFile(context: WriteContext, path: string, content: Ui
 
 /** See Files.append. Throws Swapped where another process was in between. */
 export async function appendFile(context: WriteContext, path: string, content: Uint8Array): Promise<FileWritten> {
-  return atTarget(context, path, content, async (target, exists) => {
+  return atTarget(context, path, async (target, exists) => {
     if (!exists) {
-      await create(context, target)
-      return written(target, true, 'staged')
+      await create(context, target, content)
+      return written(target, content.length, true, 'staged')
     }
     const existing = openRegular(path, target.parent, target.name, O_WRONLY | O_APPEND)
     try {
       // Under its other names it may be in a place that is not ours to change.
       const isShared = existing.stats.nlink > 1 && content.length > 0
-      if (isShared) await stageLonger(context, target, existing)
+      if (isShared) await stageLonger(context, target, existing, content)
       else await addToEnd(path, existing.fd, content)
-      return written(target, false, isShared ? 'staged' : 'in-place')
+      return written(target, content.length, false, isShared ? 'staged' : 'in-place')
     } finally {
       closeSync(existing.fd)
     }
   })
 }
 
-async function atTarget(
-  { opener, root, staging, now }: WriteContext,
-  path: string,
-  content: Uint8Array,
-  act: (target: Target, exists: boolean) => Promise<FileWritten>,
-): Promise<FileWritten> {
+/** Does it where a file is, or is to be. The landing is closed behind it. */
+async function atTarget<T>(context: WriteContext, path: string, act: (target: Target, exists: boolean) => Promise<T>): Promise<T> {
+  const { target, exists } = openTarget(context, path)
+  try {
+    return await act(target, exists)
+  } finally {
+    target.landing.close()
+  }
+}
+
+/** Makes the directories above it. Whoever calls closes the landing. */
+export function openTarget({ opener, root, staging, now }: WriteContext, path: string): { readonly target: Target; readonly exists: boolean } {
   const isFile = !meansDirectory(path)
   const landing = walk(opener, root, path, { changes: true, makeParents: isFile })
   try {
     if (!isFile) throw failure('file_kind', { path, is: 'a directory', needed: 'a file' })
     const { parent, name, exists } = requireFilePlace(landing)
     sweep(parent, staging, now)
-    return await act({ landing, parent, name, content }, exists)
-  } finally {
+    return { target: { landing, parent, name }, exists }
+  } catch (error) {
     landing.close()
+    throw error
   }
 }
 
-const written = ({ landing, content }: Target, created: boolean, route: WriteRoute): FileWritten => ({
+const written = ({ landing }: Target, bytes: number, created: boolean, route: WriteRoute): FileWritten => ({
   path: joinNames(landing.names),
-  bytes: content.length,
+  bytes,
   created,
   route,
 })
 
 /** What this user may not write is not replaced either. A program that runs cannot be written to, but replaced. */
-function openForReplacing({ landing: { path }, parent, name }: Target): OpenFile {
+export function openForReplacing({ landing: { path }, parent, name }: Target): OpenFile {
   try {
     return openRegular(path, parent, name, O_WRONLY)
   } catch (error) {
@@ -93,20 +114,16 @@ function openForReplacing({ landing: { path }, parent, name }: Target): OpenFile
 }
 
 /** Puts a file with the same content and more in its place. */
-async function stageLonger(context: WriteContext, target: Target, existing: OpenFile): Promise<void> {
-  const { landing, parent, name, content } = target
+async function stageLonger(context: WriteContext, target: Target, existing: OpenFile, content: Uint8Array): Promise<void> {
+  const { landing, parent, name } = target
   const source = openRegular(landing.path, parent, name, O_RDONLY)
   try {
     if (source.stats.ino !== existing.stats.ino) throw new Swapped(landing.path)
-    await stageInto(context, target, existing, async (fd) => {
-      for (let at = 0; ; ) {
-        const piece = await readAt(source.fd, at, pieceBytes)
-        if (piece.length === 0) break
-        await requireAll(fd, piece)
-        at += piece.length
-      }
+    const into = async (fd: number): Promise<void> => {
+      await copyInto(fd, source.fd)
       await requireAll(fd, content)
-    })
+    }
+    await stageInto(context, target, existing, { bytes: content.length, into })
   } finally {
     closeSync(source.fd)
   }
@@ -114,13 +131,23 @@ async function stageLonger(context: WriteContext, target: Target, existing: Open
 
 const pieceBytes = 4 * 1024 * 1024
 
-async function requireAll(fd: number, content: Uint8Array): Promise<void> {
+/** Adds all that is in another file. */
+export async function copyInto(fd: number, source: number): Promise<void> {
+  for (let at = 0; ; ) {
+    const piece = await readAt(source, at, pieceBytes)
+    if (piece.length === 0) return
+    await requireAll(fd, piece)
+    at += piece.length
+  }
+}
+
+export async function requireAll(fd: number, content: Uint8Array): Promise<void> {
   const { error } = await writeAll(fd, content)
   if (error) throw error
 }
 
-async function replace(context: WriteContext, target: Target, existing: OpenFile | undefined, content: Uint8Array): Promise<WriteRoute> {
-  if (await stageInto(context, target, existing, (fd) => requireAll(fd, content), 'or-not')) return 'staged'
+async function replace(context: WriteContext, target: Target, existing: OpenFile | undefined, content: Content): Promise<WriteRoute> {
+  if (await stageInto(context, target, existing, content, 'or-not')) return 'staged'
   const { path } = target.landing
   if (!existing) throw failure('file_denied', { path, why: 'its directory takes no new file' })
   await writeInPlace(path, existing, content)
@@ -128,25 +155,28 @@ async function replace(context: WriteContext, target: Target, existing: OpenFile
 }
 
 /**
- * Puts what `fill` writes in the place of the target in one step. False where that cannot be done and nothing was changed, when this may be;
+ * Puts the content in the place of the target in one step. False where that cannot be done and nothing was changed, when this may be;
  * else it throws.
  */
 async function stageInto(
   { staging }: WriteContext,
   { parent, name, landing: { path } }: Target,
   existing: OpenFile | undefined,
-  fill: (fd: number) => Promise<void>,
+  content: Content,
   failing?: 'or-not',
 ): Promise<boolean> {
   const refused = (): boolean => {
     if (failing) return false
     throw failure('file_denied', { path, why: 'it has other names (hard links), and its directory takes no new file' })
   }
-  const stage = openStage(parent, staging, existing ? 0o600 : 0o666)
+  const { ready } = content
+  const isReady = ready?.dev === parent.dev && ready.ino === parent.ino && (ready.existed === (existing !== undefined) || content.mode !== undefined)
+  const stage = isReady ? ready.stage : openStage(parent, staging, existing ? 0o600 : 0o666)
   if (!stage) return refused()
   try {
-    await fill(stage.fd)
+    if (!isReady) await content.into(stage.fd)
     if (existing && !takesOver(stage, existing.stats)) return refused()
+    if (!existing && content.mode !== undefined) fchmodSync(stage.fd, content.mode & 0o777)
     try {
       renameSync(parent.at(stage.name), parent.at(name))
     } catch (error) {
@@ -157,7 +187,8 @@ async function stageInto(
     }
     return true
   } finally {
-    stage.drop()
+    // One that was there before may be needed again, and is its owner's.
+    if (!isReady) stage.drop()
   }
 }
 
@@ -174,7 +205,7 @@ function takesOver({ fd }: Stage, { uid, gid, mode }: Stats): boolean {
   return true
 }
 
-async function writeInPlace(path: string, { fd, stats }: OpenFile, content: Uint8Array): Promise<void> {
+async function writeInPlace(path: string, { fd, stats }: OpenFile, content: Content): Promise<void> {
   if (stats.nlink > 1) throw failure('file_denied', { path, why: 'it has other names (hard links), and its directory takes no new file' })
   try {
     ftruncateSync(fd, 0)
@@ -182,7 +213,7 @@ async function writeInPlace(path: string, { fd, stats }: OpenFile, content: Uint
     // Opened for reading only, see openForReplacing.
     throw failure('file_denied', { path, why: 'it is a program that runs, and its directory takes no new file' }, error)
   }
-  await requireAll(fd, content)
+  await content.into(fd)
 }
 
 /** One call of the system adds all of it, at what is the end at that moment. */
@@ -197,7 +228,7 @@ async function addToEnd(path: string, fd: number, content: Uint8Array): Promise<
 }
 
 /** Makes a file with its content, where none is. Throws Swapped where one is by now. */
-async function create({ staging }: WriteContext, { parent, name, content, landing: { path } }: Target): Promise<void> {
+async function create({ staging }: WriteContext, { parent, name, landing: { path } }: Target, content: Uint8Array): Promise<void> {
   const stage = openStage(parent, staging, 0o666)
   if (!stage) throw failure('file_denied', { path, why: 'its directory takes no new file' })
   try {

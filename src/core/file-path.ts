@@ -1,4 +1,4 @@
-import { failure } from '../core/errors.ts'
+import { failure } from './errors.ts'
 
 // What HFS+ leaves out when it compares names: a name with these in it is the same one there (git, utf8.c, next_hfs_char).
 const ignoredByHfs = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
