@@ -6,6 +6,7 @@ import { hasProgram } from '../test/support/has-program.ts'
 import { openWorld } from '../test/support/world.ts'
 import { declareCommandTests } from './supervisor-commands-suite.ts'
 import { declareEndingTests } from './supervisor-endings-suite.ts'
+import { declareFarTests } from './supervisor-far-suite.ts'
 import { declareLifeTests } from './supervisor-life-suite.ts'
 import { declareOutputTests } from './supervisor-output-suite.ts'
 
@@ -16,6 +17,7 @@ describe.runIf(hasCompiler)('the supervisor', () => {
   declareEndingTests(packedProgram)
   declareOutputTests(packedProgram)
   declareLifeTests(packedProgram)
+  declareFarTests(packedProgram)
 })
 
 describe.runIf(hasCompiler)('the supervisor with sanitizers', () => {
@@ -34,6 +36,7 @@ describe.runIf(hasCompiler)('the supervisor with sanitizers', () => {
   declareEndingTests(program)
   declareOutputTests(program)
   declareLifeTests(program)
+  declareFarTests(program)
 
   it('found nothing wrong', () => {
     const found = readdirSync(world.folder).filter((name) => name.startsWith('sanitizer'))

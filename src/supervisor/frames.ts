@@ -24,6 +24,7 @@ export const requests = {
   ack: 13,
   ping: 14,
   quit: 15,
+  forget: 16,
 } as const
 
 export const answers = {
