@@ -27,6 +27,8 @@ export interface SupervisionTerms {
   /** Whether the run ends with whoever started it. */
   readonly bound: boolean
   readonly listen: Listening
+  /** The supervisor makes the folder, and puts these files into it; absent: it is there. */
+  readonly making?: { readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[] } | undefined
 }
 
 /** An open connection to a supervisor: it starts commands, writes their logs, judges their ends and records them. */

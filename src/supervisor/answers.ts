@@ -22,6 +22,8 @@ export function readDone(frame: Frame): number | undefined {
 export interface WelcomeAnswer extends ProcessIdentity {
   readonly version: number
   readonly build: string
+  /** Empty where it has none. */
+  readonly home: string
 }
 
 export function readWelcome(frame: Frame): WelcomeAnswer | undefined {
@@ -30,14 +32,16 @@ export function readWelcome(frame: Frame): WelcomeAnswer | undefined {
   let pid: number | undefined
   let startTime: string | undefined
   let build: string | undefined
+  let home = ''
   while (frame.next()) {
     if (frame.key === 1) version = frame.number()
     else if (frame.key === 2) pid = frame.number()
     else if (frame.key === 3) startTime = frame.text()
     else if (frame.key === 4) build = frame.text()
+    else if (frame.key === 5) home = frame.text()
   }
   if (version === undefined || pid === undefined || startTime === undefined || build === undefined) return undefined
-  return { version, pid, startTime, build }
+  return { version, pid, startTime, build, home }
 }
 
 export function readStarted(frame: Frame): ProcessIdentity | undefined {

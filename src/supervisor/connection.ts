@@ -34,24 +34,46 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** What carries a connection, both ways. Whoever makes it has it hand what it reads to `Connection.read`, and its end to `Connection.lost`. */
+export interface Carrier {
+  /** `done` once the system has taken all of it, or will not. */
+  write(bytes: Uint8Array, done: (error?: Error | null) => void): unknown
+  /** Sends what was written, then lets go. */
+  finish(): void
+  /** Lets go at once. */
+  destroy(): void
+  /** Whether it is to keep this process alive. */
+  hold(isNeeded: boolean): void
+}
+
+export interface ConnectionTerms {
+  /** The path of the socket that the supervisor serves at, wherever that is. */
+  readonly path: string
+  /** After so long without a word the other side is asked whether it is there, after three times as long contact is lost. Absent: never. */
+  readonly keepAliveMs?: number | undefined
+}
+
 const protocolVersion = 1
 /** Larger than the largest frame of output, so that most frames are read where they arrive. */
 const readBytes = 256 * 1024
 const closeMs = 1_000
+/** In how many steps the silence before a question is counted. A process that was stopped for long counts one step, whatever time it was. */
+const quietSteps = 3
 
 /**
  * One connection to a supervisor, for any number of runs and requests at once. It keeps the process alive while an answer or an
  * end is waited for, and not otherwise. When contact is lost, everything that waits is told so, once.
  */
 export class Connection {
-  /** The path of the socket. */
   readonly path: string
   supervisor: ProcessIdentity = { pid: 0, startTime: '' }
   /** The same for the same program. */
   build = ''
+  /** The folder that the supervisor keeps what it has; empty where it has none. */
+  home = ''
   /** What the other side said of this connection before it closed it. */
   farewell: string | undefined
-  readonly #socket: Socket
+  readonly #carrier: Carrier
   readonly #writer = new FrameWriter()
   readonly #reader = new FrameReader((frame) => {
     if (!this.#receive(frame)) this.#distrust('what it sent is no answer of the protocol')
@@ -67,20 +89,33 @@ export class Connection {
   #isHeld = true
   /** Why nothing can be asked any more. */
   #over: HoldfastError | undefined
+  #isGone = false
+  #whenGone: (() => void)[] = []
+  /** How often in a row a look found that nothing had moved. */
+  #quiet = 0
+  #keepAlive: NodeJS.Timeout | undefined
 
-  /** Whoever makes the socket has it hand what it reads to `read`. */
-  constructor(path: string, socket: Socket) {
+  constructor({ path, keepAliveMs }: ConnectionTerms, carrier: Carrier) {
     this.path = path
-    this.#socket = socket
-    socket.on('error', (error) => this.#lose(messageOf(error), error))
-    socket.on('close', () => this.#lose(this.farewell ?? 'it closed the connection'))
+    this.#carrier = carrier
+    if (keepAliveMs !== undefined) this.#keepAlive = setInterval(() => this.#lookForLife(keepAliveMs), keepAliveMs / quietSteps).unref()
   }
 
   get open(): boolean {
     return this.#over === undefined
   }
 
+  /** The carrier is gone; `error` where that is why. */
+  lost(error?: Error): void {
+    if (error) this.#lose(messageOf(error), error)
+    else this.#lose(this.farewell ?? 'it closed the connection')
+    if (error) return
+    this.#isGone = true
+    for (const tell of this.#whenGone.splice(0)) tell()
+  }
+
   read(piece: Buffer): void {
+    this.#quiet = 0
     const state = this.#reader.push(piece)
     if (state === 'too_large' || state === 'bad_header') this.#distrust('what it sent is no frame of the protocol')
   }
@@ -139,14 +174,14 @@ export class Connection {
   async close(): Promise<void> {
     this.#flush()
     this.#end(failure('closed', {}))
-    if (this.#socket.destroyed) return
+    if (this.#isGone) return
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => this.#socket.destroy(), closeMs)
-      this.#socket.once('close', () => {
+      const timer = setTimeout(() => this.#carrier.destroy(), closeMs)
+      this.#whenGone.push(() => {
         clearTimeout(timer)
         resolve()
       })
-      this.#socket.destroySoon()
+      this.#carrier.finish()
     })
   }
 
@@ -172,8 +207,10 @@ export class Connection {
     if (!bytes || this.#over) return
     const alone = due.length === 1 ? (due[0] as number) : 0
     this.#leaving = alone
-    this.#socket.write(bytes, (error) => {
-      if (!error && this.#leaving === alone) this.#leaving = 0
+    this.#carrier.write(bytes, (error) => {
+      if (error) return
+      this.#quiet = 0
+      if (this.#leaving === alone) this.#leaving = 0
     })
   }
 
@@ -181,8 +218,14 @@ export class Connection {
     const isNeeded = this.#waiting.size > 0 || this.#runs.size > 0
     if (isNeeded === this.#isHeld) return
     this.#isHeld = isNeeded
-    if (isNeeded) this.#socket.ref()
-    else this.#socket.unref()
+    this.#carrier.hold(isNeeded)
+  }
+
+  /** A large request takes its time on a slow way: what is taken from us is a sign of life, too. */
+  #lookForLife(keepAliveMs: number): void {
+    this.#quiet += 1
+    if (this.#quiet === quietSteps) this.tell((writer, tag) => writer.begin(requests.ping, tag))
+    else if (this.#quiet > quietSteps * 3) this.#distrust(`nothing was heard of it for ${keepAliveMs * 3} ms`)
   }
 
   /** False where the frame is nothing that a supervisor says. */
@@ -277,13 +320,14 @@ export class Connection {
 
   #lose(why: string, cause?: unknown): void {
     this.#end(failure('supervisor_lost', { why }, cause))
-    this.#socket.destroy()
+    this.#carrier.destroy()
   }
 
   /** Tells everybody who waits, once. */
   #end(error: HoldfastError): void {
     if (this.#over) return
     this.#over = error
+    clearInterval(this.#keepAlive)
     this.#reader.stop()
     // Nobody read a frame of which a part was refused.
     const unread = new Set(errnoOf(error.cause) === 'EPIPE' ? [...this.#due, this.#leaving] : this.#due)
@@ -320,12 +364,12 @@ export async function openConnection(path: string, timeoutMs: number): Promise<R
       },
     },
   })
-  connection = new Connection(path, socket)
-  const timer = setTimeout(() => socket.destroy(new Error(`it did not answer within ${timeoutMs} ms`)), timeoutMs)
+  connection = new Connection({ path }, socketCarrier(socket))
+  const opened = connection
+  socket.on('error', (error) => opened.lost(error))
+  socket.on('close', () => opened.lost())
   try {
-    const welcome = await connection.ask(hello)
-    connection.supervisor = { pid: welcome.pid, startTime: welcome.startTime }
-    connection.build = welcome.build
+    await greet(connection, timeoutMs, (error) => socket.destroy(error))
     return connection
   } catch (error) {
     const cause = (error as Error).cause
@@ -334,9 +378,29 @@ export async function openConnection(path: string, timeoutMs: number): Promise<R
     // Closed without a word: it was just ending.
     if (errno ? nobody.has(errno) : hasReason(error, 'supervisor_lost') && !cause && !connection.farewell) return 'nobody'
     throw failure('supervisor_unavailable', { why: `${path}: ${connection.farewell ?? messageOf(cause ?? error)}` }, error)
+  }
+}
+
+function socketCarrier(socket: Socket): Carrier {
+  return {
+    write: (bytes, done) => socket.write(bytes, done),
+    finish: () => socket.destroySoon(),
+    destroy: () => socket.destroy(),
+    hold: (isNeeded) => (isNeeded ? socket.ref() : socket.unref()),
+  }
+}
+
+/** The first words over a connection. Where they do not come in time, or are wrong, `giveUp` is called, and what it tells the connection is why. */
+export async function greet(connection: Connection, timeoutMs: number, giveUp: (error?: Error) => void): Promise<void> {
+  const timer = setTimeout(() => giveUp(new Error(`it did not answer within ${timeoutMs} ms`)), timeoutMs)
+  try {
+    const { pid, startTime, build, home } = await connection.ask(hello)
+    connection.supervisor = { pid, startTime }
+    connection.build = build
+    connection.home = home
   } finally {
     clearTimeout(timer)
-    if (!connection.supervisor.pid) socket.destroy()
+    if (!connection.supervisor.pid) giveUp()
   }
 }
 

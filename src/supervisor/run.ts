@@ -31,6 +31,8 @@ export interface RunTerms {
 export class Run implements SupervisedRun, RunListener {
   readonly id: string
   readonly process: ProcessIdentity
+  /** The end record as the supervisor made it, once there is one. */
+  recordText: string | undefined
   readonly #connection: Connection
   readonly #listening: Connection
   readonly #whenDone: (() => void) | undefined
@@ -141,6 +143,7 @@ export class Run implements SupervisedRun, RunListener {
       return
     }
     this.#record = record
+    this.recordText = text
     this.#settleEnded?.resolve(record)
     this.#stopWriting?.()
     this.#queue.end()

@@ -1,6 +1,6 @@
 import type { ResolvedCommand } from '../core/command.ts'
 import { failure, type HoldfastError } from '../core/errors.ts'
-import type { Listening, SupervisedRun, SupervisedSession, SupervisionTerms } from '../core/supervised.ts'
+import type { Listening, SupervisedSession, SupervisionTerms } from '../core/supervised.ts'
 import type { Inherited } from '../process/inherited.ts'
 import { readFailed, readRuns, readStarted, readStatus, type StartRefusal } from './answers.ts'
 import { type Connection, openConnection } from './connection.ts'
@@ -19,19 +19,43 @@ export interface CommandRules {
   tooLarge(command: ResolvedCommand): HoldfastError
 }
 
+export interface SessionTerms {
+  readonly rules: CommandRules
+  /** A further connection to the same supervisor. */
+  dial(): Promise<Connection>
+}
+
+/** A session whose runs are those of its connection. */
+export interface ConnectedSession extends SupervisedSession {
+  start(command: ResolvedCommand, terms: SupervisionTerms): Promise<Run>
+  attach(run: string, listen: Listening): Promise<Run | undefined>
+}
+
 const stdinKinds = { none: 0, fed: 1, open: 2 } as const
 const dialMs = 5_000
 /** The protocol has no negative numbers. */
 const niceZero = 20
 
-/** The session owns the connection. */
+/** The session of a supervisor whose socket is on this machine. It owns the connection. */
 export function openSupervisedSession(connection: Connection, rules: CommandRules): SupervisedSession {
+  return openConnectedSession(connection, {
+    rules,
+    async dial() {
+      const other = await openConnection(connection.path, dialMs)
+      if (typeof other === 'string') throw failure('supervisor_unavailable', { why: `${connection.path}: it takes no further connection` })
+      return other
+    },
+  })
+}
+
+/** The session owns the connection. */
+export function openConnectedSession(connection: Connection, { rules, dial }: SessionTerms): ConnectedSession {
   /** Runs that are told over `connection`. Each connection tells a run to one listener. */
   const told = new Set<string>()
   /** One for each further listener of a run. */
   const others = new Set<Connection>()
 
-  async function watch(run: string, listen: Listening, listening: Connection, whenDone: () => void): Promise<SupervisedRun | undefined> {
+  async function watch(run: string, listen: Listening, listening: Connection, whenDone: () => void): Promise<Run | undefined> {
     const watched = await listening
       .ask<{ run: Run | undefined }>({
         request: 'WATCH',
@@ -62,7 +86,7 @@ export function openSupervisedSession(connection: Connection, rules: CommandRule
     },
     async start(command, terms) {
       rules.check(command)
-      return connection.ask<SupervisedRun>({
+      return connection.ask<Run>({
         request: 'START',
         write: (writer, tag) => writeStart(writer.begin(requests.start, tag), command, terms, rules.inherited?.()),
         read(frame) {
@@ -83,8 +107,7 @@ export function openSupervisedSession(connection: Connection, rules: CommandRule
         told.add(run)
         return watch(run, listen, connection, () => told.delete(run))
       }
-      const other = await openConnection(connection.path, dialMs)
-      if (typeof other === 'string') throw failure('supervisor_unavailable', { why: `${connection.path}: it takes no further connection` })
+      const other = await dial()
       others.add(other)
       if (!connection.open) await other.close()
       return watch(run, listen, other, () => {
@@ -114,6 +137,10 @@ function writeStart(writer: FrameWriter, command: ResolvedCommand, terms: Superv
   if (terms.bound) writer.number(16, 1)
   writeListening(writer, terms.listen)
   if (command.mark !== terms.id) writer.text(22, command.mark)
+  if (terms.making) {
+    writer.number(26, 1)
+    for (const { name, bytes } of terms.making.files) writer.text(27, name).raw(28, bytes)
+  }
   if (!inherited) return
   writer.number(23, inherited.mask).number(25, inherited.nice + niceZero)
   for (const limit of inherited.limits) writer.text(24, limit)

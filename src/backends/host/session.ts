@@ -2,12 +2,13 @@ import { constants } from 'node:os'
 import type { Writable } from 'node:stream'
 import type { Running, Session } from '../../core/backend.ts'
 import type { ResolvedCommand } from '../../core/command.ts'
+import { checkTexts } from '../../core/command-texts.ts'
 import { failure } from '../../core/errors.ts'
 import type { ExitStatus } from '../../core/outcome.ts'
 import { launch } from '../../process/launch.ts'
 import { findTree, signalTree, type TreeKey, toLeftovers } from '../../process/tree.ts'
 import { mergeChunks } from './chunks.ts'
-import { checkTexts, startFailure } from './start-failure.ts'
+import { startFailure } from './start-failure.ts'
 
 /** Commands on this machine, as the user that Holdfast runs as. `pipes: false` gives them sockets for their streams. */
 export function openHostSession(root: string, { pipes = true }: { readonly pipes?: boolean } = {}): Session {
@@ -27,7 +28,7 @@ export function openHostSession(root: string, { pipes = true }: { readonly pipes
 }
 
 async function startOnHost(command: ResolvedCommand, pipes: boolean): Promise<Running> {
-  checkTexts(command)
+  checkTexts(command, process.platform)
   const launched = await launch({ ...command, pipes }).catch((error: unknown) => {
     throw startFailure(error, command)
   })

@@ -1,9 +1,10 @@
+import { checkTexts, commandTooLarge } from '../../core/command-texts.ts'
 import { failure } from '../../core/errors.ts'
 import type { SupervisedSession } from '../../core/supervised.ts'
 import { ownInherited } from '../../process/inherited.ts'
 import { connectSupervisor, reachSupervisor, type SupervisorPlace } from '../../supervisor/connect.ts'
 import { type CommandRules, openSupervisedSession } from '../../supervisor/session.ts'
-import { checkTexts, commandTooLarge, startFailure } from './start-failure.ts'
+import { startFailure } from './start-failure.ts'
 
 /** Commands on this machine, started by the supervisor of a home. Rejects with `supervisor_unavailable` where there can be none. */
 export async function openSupervisedHostSession(place: SupervisorPlace): Promise<SupervisedSession> {
@@ -17,7 +18,7 @@ export async function reachSupervisedHostSession(handle: string): Promise<Superv
 }
 
 const hostRules: CommandRules = {
-  check: checkTexts,
+  check: (command) => checkTexts(command, process.platform),
   inherited: ownInherited,
   refusal({ stage, errno }, command, { folder }) {
     if (stage === 'folder') return failure('home_unusable', { path: folder, why: errno })
