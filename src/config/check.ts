@@ -3,9 +3,12 @@ import { closest } from '../core/closest.ts'
 import { failure } from '../core/errors.ts'
 import { shown } from '../core/reason.ts'
 import { looksSecret, nameMatcher } from '../core/secret-names.ts'
+import { type Target, thisMachine } from '../core/target.ts'
 import { oneLine } from '../core/text.ts'
 import { findJsonFault } from './json-fault.ts'
 import { type ConfigFile, configSchema } from './schema.ts'
+import { distrusted, targetFault } from './target-rules.ts'
+import { targetSchema } from './targets.ts'
 
 export interface ConfigText {
   readonly path: string
@@ -33,7 +36,11 @@ export function checkConfig(texts: readonly ConfigText[]): ConfigLayer[] {
     const config = readFile(text, (problem) => problems.push(oneLine(`${path}${problem}`)))
     return { path, owner, config }
   })
-  for (const layer of layers) checkTrust(layer, layers, (problem) => problems.push(oneLine(`${layer.path}${problem}`)))
+  for (const layer of layers) {
+    const report: Report = (problem) => problems.push(oneLine(`${layer.path}${problem}`))
+    checkTrust(layer, layers, report)
+    checkTargets(layer, layers, report)
+  }
   if (problems.length === 0) return layers
   const more = problems.length - maxProblems
   throw failure('invalid_config', { problems: more > 0 ? [...problems.slice(0, maxProblems), `and ${more} more`] : problems })
@@ -64,7 +71,9 @@ function readValue(schema: GenericSchema, value: unknown, key: string, report: R
     key: GenericSchema
     value: GenericSchema
     item: GenericSchema
+    options: readonly GenericSchema[]
   }>
+  if (inner.type === 'variant' && inner.options) return readVariant(inner.key as unknown as string, inner.options, value, key, report)
   if (inner.type === 'optional' && inner.wrapped) return readValue(inner.wrapped, value, key, report)
   if (inner.entries) return readGroup(inner.entries, value, key, report)
   if (inner.key && inner.value) return readMap(inner.key, inner.value, value, key, report)
@@ -91,6 +100,33 @@ function readGroup(entries: Record<string, GenericSchema>, value: unknown, key: 
     else report(unknownKey(name, key, known))
   }
   return Object.fromEntries(found.filter(([, read]) => read !== undefined))
+}
+
+/** Which of several groups it is, one entry says. */
+function readVariant(name: string, options: readonly GenericSchema[], value: unknown, key: string, report: Report): unknown {
+  const entriesOf = (option: GenericSchema): Record<string, GenericSchema & { literal?: unknown }> =>
+    (option as unknown as { entries: Record<string, GenericSchema> }).entries
+  const kinds = options.map((option) => String(entriesOf(option)[name]?.literal))
+  if (!isObject(value)) {
+    report(`${key} is ${display(value)}; accepted: an object with ${name} (${kinds.join(', ')})`)
+    return undefined
+  }
+  const at = kinds.indexOf(String(value[name]))
+  if (at === -1) {
+    report(`${join(key, name)} is ${Object.hasOwn(value, name) ? display(value[name]) : 'not there'}; accepted: ${kinds.join(', ')}`)
+    return undefined
+  }
+  const option = options[at] as GenericSchema
+  const missing = Object.entries(entriesOf(option)).filter(([field, entry]) => entry.type !== 'optional' && !Object.hasOwn(value, field))
+  for (const [field, entry] of missing) report(`${join(key, field)} is not there; accepted: ${expectedOf(entry)}`)
+  const read = readGroup(entriesOf(option), value, key, report)
+  return missing.length > 0 ? undefined : read
+}
+
+/** What is accepted, as the refusal of nothing says it. */
+function expectedOf(schema: GenericSchema): string {
+  const parsed = safeParse(schema, undefined)
+  return parsed.success ? 'anything' : parsed.issues[0].message
 }
 
 function unknownKey(name: string, group: string, known: readonly string[]): string {
@@ -138,6 +174,32 @@ function checkTrust(layer: ConfigLayer, layers: readonly ConfigLayer[], report: 
   }
   // It counts for the notes of the person too.
   if (layer.config.notes?.maxPerScope !== undefined) report(': notes.maxPerScope is not for the file of a project; put it into your own file')
+}
+
+function checkTargets(layer: ConfigLayer, layers: readonly ConfigLayer[], report: Report): void {
+  const passed = new Set(layers.filter(({ owner }) => owner === 'person').flatMap(({ config }) => config.env?.pass ?? []))
+  for (const [name, target] of Object.entries(layer.config.targets ?? {})) {
+    const key = `targets.${name}`
+    const fault = targetFault(target as Target, key)
+    if (fault !== undefined) report(`: ${fault}`)
+    if (layer.owner !== 'project') continue
+    for (const field of distrusted(target as Target, (variable) => passed.has(variable)))
+      report(`: ${key}.${field} is not for the file of a project; put the target into your own file`)
+  }
+  const { defaultTarget } = layer.config
+  const known = layers.flatMap(({ config }) => Object.keys(config.targets ?? {}))
+  if (defaultTarget === undefined || defaultTarget === thisMachine || known.includes(defaultTarget)) return
+  report(`: defaultTarget is ${shown(defaultTarget)}; accepted: ${[thisMachine, ...new Set(known)].join(', ')}`)
+}
+
+/** A target that somebody gives, like one in a file. Throws `target_invalid` with all that is wrong. */
+export function readTarget(value: unknown): Target {
+  const problems: string[] = []
+  const read = readValue(targetSchema, value, 'target', (problem) => problems.push(problem)) as Target | undefined
+  const fault = read && problems.length === 0 ? targetFault(read, 'target') : undefined
+  if (fault !== undefined) problems.push(fault)
+  if (!read || problems.length > 0) throw failure('target_invalid', { problems: problems.map(oneLine) })
+  return read
 }
 
 /** Where things are put, whose repositories are trusted, and what the disk of the person is used for. */

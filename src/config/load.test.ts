@@ -52,6 +52,8 @@ describe('without files', () => {
       'retention.maxAge': '90d',
       'retention.maxRuns': 50_000,
       'retention.maxBytes': '10GiB',
+      targets: {},
+      defaultTarget: 'host',
       'supervisor.use': 'auto',
       'supervisor.idleMs': '10m',
       'digest.budget': 2048,
@@ -152,7 +154,7 @@ describe('a value', () => {
     [{ enabled: 'no' }, 'enabled is "no"; accepted: true or false'],
     [
       { limts: {} },
-      'limts is no setting; did you mean limits? (accepted: $schema, enabled, limits, runtimes, env, mask, retention, supervisor, workspaces, digest, notes, hooks)',
+      'limts is no setting; did you mean limits? (accepted: $schema, enabled, limits, runtimes, env, mask, retention, targets, defaultTarget, supervisor, workspaces, digest, notes, hooks)',
     ],
     [{ limits: { timeout_ms: 5 } }, 'limits.timeout_ms is no setting; did you mean limits.timeoutMs? (accepted in limits: timeoutMs,'],
     [{ budget: 5 }, 'budget is no setting; did you mean digest.budget? (accepted: '],

@@ -1,4 +1,5 @@
 import { secretsOf } from '../core/secret-names.ts'
+import { type Target, thisMachine } from '../core/target.ts'
 import type { ConfigLayer } from './check.ts'
 import type { ConfigFile } from './schema.ts'
 import { type ConfigSettings, defaultSettings, type LoadedConfig } from './settings.ts'
@@ -68,6 +69,13 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 
       maxRuns: single('retention.maxRuns', retention.maxRuns, (c) => c.retention?.maxRuns),
       maxBytes: single('retention.maxBytes', retention.maxBytes, (c) => c.retention?.maxBytes, writtenSize),
     },
+    targets: mergeTargets(layers, say),
+    defaultTarget: single<string | null>(
+      'defaultTarget',
+      null,
+      (c) => c.defaultTarget,
+      (name) => name ?? thisMachine,
+    ),
     supervisor: {
       use: single('supervisor.use', supervisor.use, (c) => c.supervisor?.use),
       idleMs: single('supervisor.idleMs', supervisor.idleMs, (c) => c.supervisor?.idleMs, writtenDuration),
@@ -77,7 +85,25 @@ export function mergeConfig(layers: readonly ConfigLayer[]): Omit<LoadedConfig, 
     hooks: { leadToExec: single('hooks.leadToExec', hooks.leadToExec, (c) => c.hooks?.leadToExec) },
     workspaces: mergeWorkspaces(single, joined),
   }
-  return { settings, sources, disabledBy: disabling?.path ?? null }
+  return {
+    settings: { ...settings, defaultTarget: settings.defaultTarget === thisMachine ? null : settings.defaultTarget },
+    sources,
+    disabledBy: disabling?.path ?? null,
+  }
+}
+
+/** A target of the person is never another one because of a project. */
+function mergeTargets(layers: readonly ConfigLayer[], say: Say): Record<string, Target> {
+  const found = new Map<string, { target: Target; layer: ConfigLayer }>()
+  for (const owner of ['project', 'person'] as const) {
+    for (const layer of layers) {
+      if (layer.owner !== owner) continue
+      for (const [name, target] of Object.entries(layer.config.targets ?? {})) found.set(name, { target: target as Target, layer })
+    }
+  }
+  if (found.size === 0) say('targets', {}, [])
+  for (const [name, { target, layer }] of found) say(`targets.${name}`, target, [layer])
+  return Object.fromEntries([...found].map(([name, { target }]) => [name, target]))
 }
 
 type Single = <T>(key: string, fallback: T, of: (config: ConfigFile) => T | undefined, write?: (value: T) => unknown) => T

@@ -5,6 +5,7 @@ import {
   type GenericSchema,
   type InferOutput,
   integer,
+  literal,
   maxLength,
   maxValue,
   metadata,
@@ -27,17 +28,15 @@ import { messageOf } from '../core/errors.ts'
 import { minOutputBytes, parseDuration, parseSize } from '../core/limits.ts'
 import { featureModes } from '../core/workspace.ts'
 import { remotePolicies } from '../core/workspace-provider.ts'
+import { durationForm, longestMs, parsed, sizeForm } from './forms.ts'
 import { defaultSettings, supervisorUses } from './settings.ts'
+import { targetName, targetNameAccepted, targetSchema } from './targets.ts'
 import { writtenDuration, writtenSize } from './written.ts'
 
 /*
  * The one description of holdfast.json: files are checked by it, and the JSON Schema for editors is made of it. In every
  * schema here the message is what is accepted, since the report puts it behind "accepted:".
  */
-
-const longestMs = 36_500 * 86_400_000
-const durationForm = /^\d{1,15}(\.\d{1,9})?(ms|s|m|h|d)$/
-const sizeForm = /^\d{1,15}(\.\d{1,9})?\s*([kKmMgG]([iI]?[bB])?|[bB])?$/
 
 interface Facts {
   readonly description?: string
@@ -46,19 +45,6 @@ interface Facts {
 }
 
 const about = <T>(facts: Facts) => metadata<T, Record<string, unknown>>({ ...facts })
-
-/** Reads a text by `parse`, which throws; refuses what is outside of the bounds. */
-const parsed = (parse: (field: string, text: string) => number, least: number, most: number, accepted: string) =>
-  rawTransform<string, number>(({ dataset, addIssue, NEVER }) => {
-    try {
-      const value = parse('', dataset.value)
-      if (value >= least && value <= most) return value
-    } catch {
-      // What is accepted is said below.
-    }
-    addIssue({ message: accepted })
-    return NEVER
-  })
 
 function durationText(accepted: string, facts?: Facts) {
   return pipe(string(accepted), regex(durationForm, accepted), about({ ...facts }), parsed(parseDuration, 1, longestMs, accepted))
@@ -247,6 +233,22 @@ export const configSchema = strictObject({
     ),
     maxBytes: size({ description: 'What all runs together may take on disk.', default: writtenSize(retention.maxBytes), examples: ['10GiB'] }, 1),
   }),
+  targets: optional(
+    pipe(
+      record(targetName, targetSchema, 'an object of targets by name'),
+      about({
+        description: 'Where commands and files may be besides this machine, by name: containers, accounts on other machines, pods.',
+        default: {},
+        examples: [{ box: { backend: 'docker', image: 'node:22', memory: '2GiB' }, build: { backend: 'ssh', host: 'build-box', root: '/srv/app' } }],
+      }),
+    ),
+  ),
+  defaultTarget: optional(
+    pipe(
+      union([literal('host'), targetName], `host, or ${targetNameAccepted}`),
+      about({ description: 'The target of commands and files where none is named; host is this machine.', default: 'host' }),
+    ),
+  ),
   supervisor: group('The program that starts commands, so that they outlive whoever asked for them.', {
     use: optional(
       pipe(

@@ -1,4 +1,5 @@
 import { defaultDigestBudget, defaultLimits, type LimitSettings } from '../core/limits.ts'
+import type { Target } from '../core/target.ts'
 import type { WorkspaceOptions } from '../core/workspace.ts'
 import type { remotePolicies } from '../core/workspace-provider.ts'
 
@@ -12,6 +13,10 @@ export interface ConfigSettings {
   readonly env: { readonly pass: readonly string[]; readonly set: Readonly<Record<string, string>> }
   readonly mask: { readonly names: readonly string[]; readonly patterns: readonly RegExp[] }
   readonly retention: { readonly maxAgeMs: number; readonly maxRuns: number; readonly maxBytes: number }
+  /** By name. */
+  readonly targets: Readonly<Record<string, Target>>
+  /** null: this machine. */
+  readonly defaultTarget: string | null
   readonly supervisor: { readonly use: (typeof supervisorUses)[number]; readonly idleMs: number }
   readonly digest: { readonly budget: number }
   readonly notes: { readonly maxPerScope: number }
@@ -43,6 +48,8 @@ export const defaultSettings: ConfigSettings = {
   env: { pass: [], set: {} },
   mask: { names: [], patterns: [] },
   retention: { maxAgeMs: 90 * 24 * 60 * 60_000, maxRuns: 50_000, maxBytes: 10 * 1024 ** 3 },
+  targets: {},
+  defaultTarget: null,
   supervisor: { use: 'auto', idleMs: 10 * 60_000 },
   digest: { budget: defaultDigestBudget },
   notes: { maxPerScope: 200 },

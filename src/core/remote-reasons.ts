@@ -7,6 +7,7 @@ export const remoteReasons = {
     (f) =>
       `there is no target ${shown(f.target)}; accepted: ${f.known.length > 0 ? f.known.join(', ') : 'a name under "targets" in holdfast.json, which has none'}`,
   ),
+  target_invalid: reason<{ problems: readonly string[] }>('invalid_argument', (f) => `the target cannot be used: ${f.problems.join('; ')}`),
   /** A permanent refusal: the same for commands and files, until the target itself is changed. */
   target_mismatch: reason<{ target: string; field: string; declared: string; found: string }>(
     'failed_precondition',
@@ -24,6 +25,21 @@ export const remoteReasons = {
     'unauthenticated',
     (f) => `${f.target} does not know who asks: ${f.why}`,
     { remedy: (f) => f.help ?? 'log in there first' },
+  ),
+  /** `of` is how known_hosts names the server, `key` what it showed. */
+  host_key_unknown: reason<{ target: string; of: string; key?: string | undefined; connect: string }>(
+    'failed_precondition',
+    (f) => `${f.target} is not trusted: the host key of ${f.of}${f.key ? ` (${f.key})` : ''} is not among those that are known here`,
+    {
+      remedy: (f) =>
+        `compare the key with what the owner of the server says, then connect once by hand (${f.connect}), or add what ssh-keyscan prints to known_hosts`,
+    },
+  ),
+  host_key_changed: reason<{ target: string; key?: string | undefined; known?: string | undefined; forget: string }>(
+    'permission_denied',
+    (f) =>
+      `${f.target} is refused: its host key${f.key ? ` (${f.key})` : ''} is another one than the one that is known${f.known ? ` (${f.known})` : ''}; somebody may stand in between`,
+    { remedy: (f) => `ask the owner of the server whether its key was changed; only then forget the old one: ${f.forget}` },
   ),
   /** Something that the target names is not there: an image, a container, a namespace, a pod. */
   backend_missing: reason<{ target: string; what: string; why?: string | undefined; help?: string | undefined }>(

@@ -95,3 +95,32 @@ export interface KubernetesTarget extends TargetBasis {
 
 /** Somewhere else than on this machine. */
 export type Target = DockerTarget | SshTarget | KubernetesTarget
+
+/** The name of this machine, where a target is named. */
+export const thisMachine = 'host'
+
+/** How people know a place: `docker image busybox`, `ssh box`, `kubernetes pod web of tests`. Has no secret. */
+export function targetTitle(target: Target): string {
+  switch (target.backend) {
+    case 'docker':
+      return target.container === undefined ? `docker image ${target.image ?? '?'}` : `docker container ${target.container}`
+    case 'ssh':
+      return `ssh ${target.user === undefined ? '' : `${target.user}@`}${target.host}`
+    case 'kubernetes':
+      return `kubernetes ${target.pod === undefined ? `image ${target.image ?? '?'}` : `pod ${target.pod}`} of ${target.namespace}`
+    default:
+      return target satisfies never
+  }
+}
+
+/** The same text for targets that say the same, in whichever order. */
+export function targetKey(target: Target): string {
+  return JSON.stringify(sorted(target))
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined)
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, each]) => [name, sorted(each)]))
+}
