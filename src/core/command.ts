@@ -18,6 +18,8 @@ export interface ResolvedCommand {
   readonly stdin: 'none' | 'fed' | 'open'
   /** A pseudo-terminal of this size; all that is printed is stdout then. Only where there is a supervisor. */
   readonly pty?: { readonly rows: number; readonly columns: number } | undefined
+  /** Where it runs somewhere else: files that are put into the folder of the run there before it starts, such as its script. */
+  readonly files?: readonly { readonly name: string; readonly bytes: Uint8Array }[] | undefined
   /** Text that every process of the run has in its environment as the last part of HOLDFAST_RUN. */
   readonly mark: string
 }

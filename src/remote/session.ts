@@ -38,6 +38,11 @@ export interface RemoteSession {
   readonly facts: SiteFacts
   readonly capabilities: Capabilities
   readonly files: Files
+  /**
+   * Absolute, at the site: the folder of a run, where the files of its command (`ResolvedCommand.files`) are before it starts, with or without a
+   * supervisor.
+   */
+  readonly runFolder: (run: string) => string
   readonly place:
     | { readonly kind: 'supervised'; readonly session: SupervisedSession }
     /** `why` there is no supervisor; `warnings` where there should be one. */
