@@ -122,7 +122,10 @@ describe('a command that ran before in the project', () => {
 })
 
 describe('holdfast digest with the log of an earlier run', () => {
-  const before = Array.from({ length: 200 }, (_, i) => `10:00:${10 + (i % 50)} step ${'abcdefghij'[i % 10]}${'klmnopqrst'[Math.floor(i / 10) % 10]} ok`)
+  const step = (i: number): string => `step ${'abcdefghij'[i % 10]}${'klmnopqrst'[Math.floor(i / 10) % 10]} ok`
+  // Each word of the line that is new stands in others, so that nothing but the comparison knows it.
+  const others = [step, () => 'the gate stays open', step, () => 'the door stays shut', step]
+  const before = Array.from({ length: 200 }, (_, i) => `10:00:${10 + (i % 50)} ${others[i % 5]?.(i)}`)
   const after = [...before.slice(0, 90), 'the gate stays shut', ...before.slice(90)].map((line) => line.replace('10:', '11:'))
 
   inPlace('says what is new, by file or by text, and refuses a file that is not there', async ({ world, cli, holdfast }) => {
