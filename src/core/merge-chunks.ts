@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import type { OutputChunk } from '../../core/backend.ts'
-import { type StreamName, streamNames } from '../../core/command.ts'
+import type { OutputChunk } from './backend.ts'
+import { type StreamName, streamNames } from './command.ts'
 
 /** What may wait for the reader before the command is held back. */
 const maxWaitingBytes = 1024 * 1024

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { turn } from '../../../test/support/clock.ts'
-import { mergeChunks } from './chunks.ts'
+import { turn } from '../../test/support/clock.ts'
+import { mergeChunks } from './merge-chunks.ts'
 
 describe('merging two streams', () => {
   it('gives every byte of each with its offset, in order of arrival', async () => {
