@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "listener.h"
 #include "requests.h"
 #include "run.h"
@@ -23,9 +24,10 @@ enum {
   MOST_ROOM = FRAME_HEADER + FRAME_MAX_PAYLOAD,
   MOST_WAITING = 64 * 1024 * 1024,      /* then it is closed */
   MOST_OUTPUT_WAITING = 1024 * 1024,
+  MOST_PIECES_WAITING = 8 * 1024 * 1024, /* of files, which are read no further until some are taken */
   STARTS_PER_TURN = 4                   /* each takes milliseconds, in which nobody else is served; looks at processes are shared */
 };
-static const int64_t greeting_us = 10000000, last_words_us = 2000000;
+static const int64_t greeting_us = 10000000, last_words_us = 2000000, pieces_us = 2000;
 
 struct controller *controller_find(const struct server *server, uint64_t id) {
   struct controller *controller = id > 0 ? server->controllers : NULL;
@@ -184,7 +186,15 @@ static void handle_frames(struct controller *controller) {
       server_soon(controller->server, &controller->more);
       return;
     }
+    if (frame.type == FRAME_FILE_READ && waiting(controller) > MOST_PIECES_WAITING) {
+      server_after(controller->server, &controller->more, pieces_us);
+      return;
+    }
     request_handle(controller, &frame);
+    if (files_go_on(controller->files)) {
+      server_soon(controller->server, &controller->more);
+      return;
+    }
     forget_bytes(controller, taken);
   }
   if (controller->at_end) controller->gone = true;
@@ -303,6 +313,7 @@ static void controller_close(struct controller *controller) {
   else server->controllers = controller->next;
   server->controller_count -= 1;
   leave_runs(controller);
+  files_close(controller->files);
   timer_clear(&server->timers, &controller->deadline);
   timer_clear(&server->timers, &controller->more);
   close(controller->in.fd);

@@ -9,6 +9,8 @@
 #include "frame.h"
 #include "server.h"
 
+struct files;
+
 struct controller {
   struct controller *next, *previous;
   struct server *server;
@@ -27,6 +29,7 @@ struct controller {
   struct outbox outbox;
   struct timer deadline;     /* for HELLO, and for taking the last words */
   struct timer more;         /* frames that wait for the next turn */
+  struct files *files;       /* what it has to do with files; NULL: nothing so far */
 };
 
 /* Takes the descriptors in every case. */

@@ -9,6 +9,7 @@
 
 #include "build.h"
 #include "fault.h"
+#include "files.h"
 #include "folders.h"
 
 enum { PROTOCOL_VERSION = 1, MOST_SIGNAL = 64, MOST_INPUT_BYTES = 64 * 1024, MOST_LISTED = 16384, MOST_SIZE = 65535 };
@@ -331,7 +332,10 @@ static void (*const handlers[])(struct request *) = {
   [FRAME_INPUT] = request_input,   [FRAME_END_INPUT] = request_end_input, [FRAME_SIGNAL] = request_signal, [FRAME_STOP] = request_stop,
   [FRAME_STATUS] = request_status, [FRAME_TREE] = request_tree,         [FRAME_RUNS] = request_runs,     [FRAME_RESIZE] = request_resize,
   [FRAME_ACK] = request_acknowledge, [FRAME_PING] = answer_ok,          [FRAME_QUIT] = request_quit,
-  [FRAME_FORGET] = request_forget,
+  [FRAME_FORGET] = request_forget, [FRAME_FILE_LOOK] = request_file,    [FRAME_FILE_LIST] = request_file, [FRAME_FILE_OPEN] = request_file,
+  [FRAME_FILE_READ] = request_file, [FRAME_FILE_CLOSE] = request_file,  [FRAME_FILE_STAGE] = request_file, [FRAME_FILE_FILL] = request_file,
+  [FRAME_FILE_COMMIT] = request_file, [FRAME_FILE_MKDIR] = request_file, [FRAME_FILE_REMOVE] = request_file, [FRAME_FILE_MOVE] = request_file,
+  [FRAME_FILE_HASH] = request_file,
 };
 
 void request_handle(struct controller *controller, const struct frame *frame) {
