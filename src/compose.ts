@@ -19,6 +19,7 @@ import { mcpTimeoutMs } from './core/limits.ts'
 import { monotonicMs } from './core/monotonic.ts'
 import { secretsOf } from './core/secret-names.ts'
 import type { Store } from './core/store.ts'
+import { targetTitle } from './core/target.ts'
 import { version } from './core/version.ts'
 import type { LockFile } from './core/workspace.ts'
 import { findRepository, headOf, type Repository } from './git/repository.ts'
@@ -84,6 +85,9 @@ async function openBasis(options: OpenOptions): Promise<OpenedBasis> {
     ephemeral: options.ephemeral === true,
     openPlace: () => openPlace({ root, home: home.path, env, use: config.settings.supervisor }),
     openPlainSession: () => openPlainSession(root),
+    openTarget: async ({ target }) => {
+      throw failure('backend_unavailable', { target: targetTitle(target), why: 'there is no way to it yet' })
+    },
     reachSupervisor: async (socket) => (await import('./backends/host/supervised.ts')).reachSupervisedHostSession(socket),
     openLock,
     openScan() {
@@ -243,6 +247,8 @@ function toSettings({ settings, sources, disabledBy }: LoadedConfig, surface: Op
   const timeoutMs = surface === 'mcp' && unset ? mcpTimeoutMs : settings.limits.timeoutMs
   return {
     limits: { ...settings.limits, timeoutMs },
+    targets: settings.targets,
+    defaultTarget: settings.defaultTarget,
     runtimes: settings.runtimes,
     env: settings.env,
     mask: { patterns: settings.mask.patterns },

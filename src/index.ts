@@ -49,14 +49,16 @@ export type {
   WorkspaceCall,
   WorkspaceReference,
 } from './app/api.ts'
+export type { Copied } from './app/copying.ts'
 export type { FileEncoding, FileReference, ReadFileInput, ReadFileResult } from './app/files.ts'
 export type { StreamName } from './core/command.ts'
 export { type ErrorGuidance, type Fault, guidanceOf, type Retryable } from './core/error-guidance.ts'
 export { type ErrorCode, HoldfastError } from './core/errors.ts'
-export type { FileEntry, FileKind, FileList, FileRemoved, FileStat, FileWritten, WriteRoute } from './core/files.ts'
+export type { FileEntry, FileKind, FileList, FileMoved, FileRemoved, FileStat, FileWritten, WriteRoute } from './core/files.ts'
 export type { ImportedNotes, Note, NoteCategory, NoteScope, Retired, SavedNote, SkippedLine } from './core/note.ts'
 export type { Outcome, OutcomeKind } from './core/outcome.ts'
 export type { Gap, Leftover, RunState, Usage } from './core/run.ts'
+export type { DockerTarget, KubernetesTarget, SshTarget, Target } from './core/target.ts'
 export { version } from './core/version.ts'
 export type {
   Rescue,
@@ -143,8 +145,8 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
       counted(operation.name, await invoke(operation, app, asObject('the input', input), checkCall(call)))
   return {
     async exec(given) {
-      const { signal, onOutput, onProgress, onBegin, ...input } = asObject('the input', given)
-      return counted('exec', await invoke(ops.exec, app, input, checkCall({ signal, onOutput, onProgress, onBegin })))
+      const { signal, onOutput, onProgress, onBegin, onStep, ...input } = asObject('the input', given)
+      return counted('exec', await invoke(ops.exec, app, input, checkCall({ signal, onOutput, onProgress, onBegin, onStep })))
     },
     wait: checked(ops.wait),
     stop: checked(ops.stop),
@@ -213,6 +215,8 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
     statFile: checked(ops.filesStat),
     makeDirectory: checked(ops.filesMkdir),
     removeFile: checked(ops.filesRemove),
+    moveFile: checked(ops.filesMove),
+    copyFiles: checked(ops.copy),
     close: () => app.close(),
     [Symbol.asyncDispose]: () => app.close(),
   }

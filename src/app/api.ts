@@ -1,8 +1,10 @@
+import type { BackendName } from '../core/backend.ts'
 import type { ByteSource } from '../core/byte-source.ts'
 import type { Input, StreamName } from '../core/command.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Gap, Leftover, RunRecord, RunState, Usage } from '../core/run.ts'
 import type { Stats } from '../core/stats.ts'
+import type { Target } from '../core/target.ts'
 import type { Rescue, WorkspaceSetup } from '../core/workspace.ts'
 import type {
   ListWorkspacesRequest,
@@ -159,6 +161,8 @@ export interface ExecCall extends Call {
   readonly onBegin?: ((run: RunResult) => void) | undefined
   /** Nobody here writes to an interactive command: that is left to other processes. */
   readonly othersWrite?: boolean | undefined
+  /** Told what is done before the command runs: an image is fetched, a tree is copied. It may throw without harm. */
+  readonly onStep?: ((what: string) => void) | undefined
 }
 
 /** The most that a digest may take: bytes, or tokens by an estimate; not both. Default: the configured number of bytes. */
@@ -179,6 +183,8 @@ export interface ExecInput extends DigestSize {
   readonly cwd?: string | undefined
   /** Where it runs: the id, the branch or the folder of a workspace, or `operator:NAME`. `cwd` then is inside of that; default: its top. */
   readonly workspace?: string | undefined
+  /** Where it runs: the name of a target in holdfast.json, `host` for this machine, or a target itself. Default: `defaultTarget`. */
+  readonly target?: string | Target | undefined
   readonly timeoutMs?: number | undefined
   readonly idleTimeoutMs?: number | undefined
   readonly graceMs?: number | undefined
@@ -273,6 +279,8 @@ export interface RunResult {
   readonly runtime: string | null
   readonly cwd: string
   readonly branch: string | null
+  /** Where it ran; null on this machine. */
+  readonly target: { readonly backend: BackendName; readonly name: string } | null
   /** The id of the workspace that it ran in; null where that was none. */
   readonly workspace: string | null
   readonly purpose: string | null
@@ -294,14 +302,12 @@ export interface RunsInput {
   readonly limit?: number | undefined
 }
 
-export type RunSummary = Pick<
-  RunRecord,
-  'id' | 'state' | 'outcome' | 'durationMs' | 'command' | 'runtime' | 'purpose' | 'cwd' | 'branch' | 'startedAt' | 'pinned'
-> & {
-  readonly workspace: string | null
-  readonly failing: boolean
-  readonly outputBytes: number
-}
+export type RunSummary = Pick<RunResult, 'target'> &
+  Pick<RunRecord, 'id' | 'state' | 'outcome' | 'durationMs' | 'command' | 'runtime' | 'purpose' | 'cwd' | 'branch' | 'startedAt' | 'pinned'> & {
+    readonly workspace: string | null
+    readonly failing: boolean
+    readonly outputBytes: number
+  }
 
 export interface RunsResult {
   readonly runs: readonly RunSummary[]

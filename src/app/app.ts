@@ -1,9 +1,11 @@
 import { HoldfastError, withFacts } from '../core/errors.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { RunFilter } from '../core/store.ts'
+import { thisMachine } from '../core/target.ts'
 import type { App } from './api.ts'
 import { checkLimit } from './check-limit.ts'
 import type { AppBasis, AppEquipment } from './context.ts'
+import { isFar } from './far.ts'
 import type { FileUseCases } from './files.ts'
 import type { InstallationUseCases } from './installation.ts'
 import type { NoteUseCases } from './notes.ts'
@@ -49,7 +51,7 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
 
   let filing: Promise<FileUseCases> | undefined
   function files(): Promise<FileUseCases> {
-    filing ??= openFileUseCases(basis, equipped, async (workspace) => (await workspaces()).ensureMounted(workspace))
+    filing ??= openFileUseCases(basis, equipped, useCases)
     return filing
   }
 
@@ -68,7 +70,11 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
   /** Runs that ended unseen, or whose holder died, are told as such before anybody looks at the history. */
   async function history(): Promise<void> {
     try {
-      for (const record of await records.list({ running: true, limit: 1000 })) await (await useCases()).settle(record)
+      const going = await records.list({ running: true, limit: 1000 })
+      const [far, here] = [going.filter(isFar), going.filter((record) => !isFar(record))]
+      const settling = far.map(async (record) => (await useCases()).settle(record))
+      for (const record of here) await (await useCases()).settle(record)
+      await Promise.all(settling)
     } catch {
       // Then they are told as they are known.
     }
@@ -147,6 +153,8 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     statFile: async (...given) => (await files()).statFile(...given),
     makeDirectory: async (...given) => (await files()).makeDirectory(...given),
     removeFile: async (...given) => (await files()).removeFile(...given),
+    moveFile: async (...given) => (await files()).moveFile(...given),
+    copyFiles: async (...given) => (await files()).copyFiles(...given),
     async close() {
       closed = true
       // A call that came before waits for the same, and has its turn first.
@@ -158,7 +166,8 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
   return withMaskedErrors(app, equipped)
 }
 
-async function openFileUseCases(basis: AppBasis, equipped: () => Promise<AppEquipment>, ensureMounted: EnsureMounted): Promise<FileUseCases> {
+async function openFileUseCases(basis: AppBasis, equipped: () => Promise<AppEquipment>, useCases: () => Promise<UseCases>): Promise<FileUseCases> {
+  const ensureMounted: EnsureMounted = async (workspace) => (await (await useCases()).workspaces()).ensureMounted(workspace)
   const [{ createFileUseCases }, { createHostFiles }, { requireNamed }, more] = await Promise.all([
     import('./files.ts'),
     import('../files/host-files.ts'),
@@ -173,6 +182,11 @@ async function openFileUseCases(basis: AppBasis, equipped: () => Promise<AppEqui
       return { root: record.path, nonce: record.nonce }
     },
     openFiles: (root) => createHostFiles({ root, machine: more.machine }),
+    async filesAt(target, tree, call) {
+      // Who names none, and has none for all, needs nothing of what runs commands.
+      if ((target ?? basis.settings.defaultTarget ?? thisMachine) === thisMachine) return undefined
+      return (await useCases()).filesAt(target, tree, call)
+    },
   })
 }
 

@@ -1,6 +1,6 @@
 import { realpathSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { displayArgv } from '../core/command.ts'
+import { displayArgv, type ResolvedCommand } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import { fromRoot, isInside } from '../core/paths.ts'
 import { headBytes } from '../core/text.ts'
@@ -41,9 +41,9 @@ import(url)
 const pythonLoader =
   "import sys; __file__ = sys.argv.pop(); exec((lambda code, _: code)(compile(open(__file__, 'rb').read(), __file__, 'exec'), globals().pop('sys')))"
 
-function builtIn(name: string): Runtime | undefined {
+function builtIn(name: string, isHere: boolean): Runtime | undefined {
   if (name === 'bash') return { argv: ['bash', '--noprofile', '--norc'], file: 'script.sh' }
-  if (name === 'node') return { argv: [ownNode(), '-e', nodeLoader, '--'], file: 'script.mjs' }
+  if (name === 'node') return { argv: [isHere ? ownNode() : 'node', '-e', nodeLoader, '--'], file: 'script.mjs' }
   // Unbuffered, so that a script that is cut short has not kept its last lines to itself.
   if (name === 'python') return { argv: ['python3', '-u', '-c', pythonLoader], file: 'script.py' }
   return undefined
@@ -54,10 +54,11 @@ const ownNode = (): string => (basename(process.execPath) === 'node' ? process.e
 
 export const builtInRuntimes = ['bash', 'node', 'python'] as const
 
-export function resolveRuntime(name: string, configured: Runtimes): Runtime {
+/** `isHere`: it is on this machine that the script runs. */
+export function resolveRuntime(name: string, configured: Runtimes, isHere = true): Runtime {
   const argv = Object.hasOwn(configured, name) ? configured[name] : undefined
   if (argv?.[0]) return { argv: argv as [string, ...string[]], file: 'script' }
-  const found = builtIn(name)
+  const found = builtIn(name, isHere)
   if (!found) throw failure('runtime_unknown', { runtime: name, known: [...builtInRuntimes, ...Object.keys(configured)] })
   return found
 }
@@ -66,6 +67,8 @@ export function resolveRuntime(name: string, configured: Runtimes): Runtime {
 export interface Program {
   /** Makes argv; a script is written to its file in `folder` first. */
   prepare(folder: string): readonly [string, ...string[]]
+  /** The same for a folder that is somewhere else, with the file to be put there. */
+  prepareFar(folder: string): Required<Pick<ResolvedCommand, 'argv' | 'files'>>
   readonly runtime: string | null
   /** As shown and stored, at most 4,096 bytes, not masked yet. */
   readonly display: string
@@ -75,14 +78,14 @@ export interface Program {
 
 const maxDisplayBytes = 4096
 
-export function resolveProgram(input: Pick<ExecInput, 'argv' | 'script' | 'runtime'>, configured: Runtimes): Program {
+export function resolveProgram(input: Pick<ExecInput, 'argv' | 'script' | 'runtime'>, configured: Runtimes, isHere = true): Program {
   const { argv, script } = input
   if (script !== undefined) {
     if (argv !== undefined) throw failure('invalid', { field: 'script', value: script, accepted: 'a script or a program with arguments, not both' })
     if (script.trim() === '' || script.includes('\0'))
       throw failure('invalid', { field: 'script', value: script, accepted: 'a text that is not empty and has no NUL' })
     const name = input.runtime ?? 'bash'
-    const runtime = resolveRuntime(name, configured)
+    const runtime = resolveRuntime(name, configured, isHere)
     return {
       runtime: name,
       display: headBytes(script, maxDisplayBytes),
@@ -92,6 +95,10 @@ export function resolveProgram(input: Pick<ExecInput, 'argv' | 'script' | 'runti
         writeFileSync(file, script, { mode: 0o600 })
         return [...runtime.argv, file]
       },
+      prepareFar: (folder) => ({
+        argv: [...runtime.argv, `${folder}/${runtime.file}`],
+        files: [{ name: runtime.file, bytes: Buffer.from(script) }],
+      }),
     }
   }
   if (!argv?.[0]) throw failure('invalid', { field: 'argv', value: argv, accepted: 'a program with its arguments, or a script' })
@@ -100,7 +107,13 @@ export function resolveProgram(input: Pick<ExecInput, 'argv' | 'script' | 'runti
       throw failure('invalid', { field: `argument ${i}`, value: argument, accepted: 'text without NUL' })
   })
   const whole = displayArgv(argv)
-  return { runtime: null, display: headBytes(whole, maxDisplayBytes), whole, prepare: () => argv as [string, ...string[]] }
+  return {
+    runtime: null,
+    display: headBytes(whole, maxDisplayBytes),
+    whole,
+    prepare: () => argv as [string, ...string[]],
+    prepareFar: () => ({ argv: argv as [string, ...string[]], files: [] }),
+  }
 }
 
 /** The working directory as an absolute path with all links followed, inside the root. */
@@ -121,7 +134,7 @@ export async function resolveCwd(root: string, base: string, cwd: string | undef
 }
 
 // Not in a thread of the pool: on a busy machine the way there and back takes longer than the look itself.
-function realOr(path: string): string | undefined {
+export function realOr(path: string): string | undefined {
   try {
     return realpathSync.native(path)
   } catch {

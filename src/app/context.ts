@@ -10,6 +10,7 @@ import type { Masker } from '../engine/redact.ts'
 import type { Repository } from '../git/repository.ts'
 import type { WorkspaceContext, WorkspaceSettings } from '../workspaces/context.ts'
 import type { ConfigResult } from './api.ts'
+import type { FarPlace, OpenTargetRequest } from './far.ts'
 import type { Home, HomePlace } from './home.ts'
 import type { Masking } from './masking.ts'
 import type { Records } from './records.ts'
@@ -54,6 +55,8 @@ export interface AppBasis {
   openPlace(): Promise<Place>
   /** As children of this process. */
   openPlainSession(): Promise<Session>
+  /** Opens what a target names: a container, an account, a pod. Rejects with what is wrong and what to do. */
+  openTarget(request: OpenTargetRequest): Promise<FarPlace>
   /** The supervisor that serves at a socket, of this or another version; undefined where none does. */
   reachSupervisor(socket: string): Promise<SupervisedSession | undefined>
   /** Looks through logs with a program of its own; undefined where that is not wanted, and why where there is none. */

@@ -14,6 +14,8 @@ export interface EnvironmentRequest {
   readonly mark: { readonly name: string; readonly id: string }
   /** Whether the command has a pseudo-terminal, and with it somebody who answers what it asks. */
   readonly terminal?: 'none' | 'unattended' | 'attended' | undefined
+  /** Variables of the place that it runs at, if that is not this machine: they stand in the place of ours. */
+  readonly site?: Readonly<Record<string, string>> | undefined
   /** Stands in the place of all that is passed on from Holdfast: nothing but this, and what is set, reaches the command. */
   readonly sandbox?: Readonly<Record<string, string>> | undefined
 }
@@ -22,16 +24,18 @@ export interface EnvironmentRequest {
  * The whole environment of a command, built from empty, so that no secret of ours reaches it unasked. What is set by the
  * caller wins over everything of ours.
  */
-export function composeEnvironment({ own: outer, pass: named, set, mark, terminal = 'none', sandbox }: EnvironmentRequest): Record<string, string> {
-  const env: Record<string, string> = { PATH: fallbackPath, ...sandbox }
+export function composeEnvironment({ own: outer, pass: named, set, mark, terminal = 'none', sandbox, site }: EnvironmentRequest): Record<string, string> {
+  const env: Record<string, string> = { PATH: fallbackPath, ...sandbox, ...site }
   const own = sandbox ? { TERM: outer.TERM } : outer
   const pass = sandbox ? [] : named
   const copy = (name: string): void => {
     const value = own[name]
     if (value !== undefined) env[name] = value
   }
-  for (const name of passed) copy(name)
-  for (const name of Object.keys(own)) if (name.startsWith('LC_')) copy(name)
+  if (!site) {
+    for (const name of passed) copy(name)
+    for (const name of Object.keys(own)) if (name.startsWith('LC_')) copy(name)
+  }
   Object.assign(env, { TERM: terminal === 'none' ? 'dumb' : typeOf(own.TERM) })
   if (terminal !== 'none') copy('COLORTERM')
   if (terminal === 'attended') for (const name of attended) copy(name)

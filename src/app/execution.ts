@@ -11,15 +11,16 @@ import { resolveProgram } from './command.ts'
 import { commandKey } from './command-key.ts'
 import type { ActiveRun, AppContext, Place } from './context.ts'
 import { composeEnvironment } from './environment.ts'
+import { isFar, type NamedTarget } from './far.ts'
 import { holdPlain } from './hold-plain.ts'
 import { holderOf, holdSupervised } from './hold-supervised.ts'
-import { type Beginning, type Prepared, supervisorNeeded } from './holding.ts'
+import { type Beginning, type FarRun, type Prepared, supervisorNeeded } from './holding.ts'
 import { tryHome } from './home.ts'
 import { noteSecrets } from './masking.ts'
 import type { Places } from './places.ts'
 import { leftBehind } from './run-folder.ts'
 import { newRunId } from './run-id.ts'
-import { type EnsureMounted, findTree, takeLeaseFor } from './run-tree.ts'
+import { type EnsureMounted, findTree, mountsOf, type OpenFar, takeLeaseFor } from './run-tree.ts'
 import type { RunWorkspace } from './run-workspace.ts'
 
 /** What a command gets to end when this process closes; a longer grace of its own does not count then. */
@@ -34,6 +35,8 @@ export interface Executions {
   /** `within` is what the app itself runs in a workspace. */
   begin(input: ExecInput, call: ExecCall, within?: Within): Promise<ActiveRun>
   find(id: string): ActiveRun | undefined
+  /** Where such a command would run; a target is opened for that, and stays open. */
+  placeFor(input: ExecInput, call: ExecCall): Promise<Place>
   /** Nobody waits for the run any more: where it can, it lives on when this process closes. */
   letBe(run: ActiveRun): void
   /** Cancels what is waited for or cannot live on, lets the rest go, and waits until that is done. */
@@ -57,16 +60,23 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
   const leaving = new Map<string, ProcessIdentity | null>()
   let closed = false
 
-  async function prepare(input: ExecInput, id: string, within: Within | undefined): Promise<Prepared> {
+  const opening =
+    (named: NamedTarget, call: ExecCall): OpenFar =>
+    (tree, mounts) =>
+      places.sites.open({ ...named, tree, mounts }, call)
+
+  async function prepare(input: ExecInput, call: ExecCall, id: string, within: Within | undefined): Promise<Prepared> {
     const { settings } = context
     if (settings.disabledBy) throw failure('disabled', { where: settings.disabledBy })
-    const program = resolveProgram(input, settings.runtimes)
+    // What the app itself runs, runs here.
+    const named = within ? undefined : await places.sites.find(input.target)
+    const program = resolveProgram(input, settings.runtimes, named === undefined)
     const { limits, notes } = resolveLimits(input, settings.limits)
     const leftovers = input.leftovers ?? 'report'
     if (leftovers !== 'report' && leftovers !== 'kill') throw failure('invalid', { field: 'leftovers', value: leftovers, accepted: 'report or kill' })
     const pty = resolvePty(input.pty)
-    const { cwd, workspace, ...place } = await findTree(context, input, within, ensureMounted)
-    const configured = place.sandbox ? { pass: place.declared, set: {} } : settings.env
+    const { cwd, workspace, far, ...place } = await findTree(context, input, within, ensureMounted, named && opening(named, call))
+    const configured = place.isSandbox ? { pass: place.declared, set: {} } : settings.env
     const pass = [...configured.pass, ...(input.passEnv ?? [])]
     const set = { ...configured.set, ...place.variables, ...input.env }
     const env = composeEnvironment({
@@ -76,6 +86,7 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
       mark: { name: markVariable, id },
       terminal: !input.pty ? 'none' : input.interactive ? 'attended' : 'unattended',
       sandbox: place.sandbox,
+      site: far?.facts.variables,
     })
     notes.push(...place.notes)
     for (const name of input.passEnv ?? []) if (context.ownEnv[name] === undefined) notes.push(`the variable ${name} is not set here and was not passed on`)
@@ -93,18 +104,20 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
       secrets,
       masker: context.masking.withSecrets(secrets),
       workspace,
+      far: named && far && { named, at: far },
     }
   }
 
   async function begin(input: ExecInput, call: ExecCall, within: Within | undefined): Promise<ActiveRun> {
     if (closed) throw failure('closed', {})
     const id = newRunId()
-    const prepared = await prepare(input, id, within)
+    const prepared = await prepare(input, call, id, within)
     tryHome(context.home, context.homePlace)
-    const place = await places.current()
+    const { far } = prepared
+    const place = far ? far.at.place : await places.current()
     const needed = supervisorNeeded(prepared.pty, prepared.interactive && call.othersWrite)
     if (needed && place.kind === 'plain') throw failure('supervisor_needed', { what: needed, why: place.why })
-    const first = firstRecord(context, id, prepared, input.purpose, holderAt(place))
+    const first = firstRecord(context, id, prepared, input.purpose, holderAt(place, far))
     const lease = await takeLeaseFor(context, first, prepared.workspace)
     let begun: readonly string[]
     try {
@@ -113,7 +126,7 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
       lease?.drop()
       throw error
     }
-    const warnings = [...context.home.warnings, ...warningsOf(place), ...(lease?.warnings ?? []), ...begun]
+    const warnings = [...context.home.warnings, ...warningsOf(place, far), ...(lease?.warnings ?? []), ...begun]
     const folder = context.records.folder(id)
     try {
       noteSecrets(folder, prepared.secrets)
@@ -123,7 +136,8 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
         return over(first, { outcome }, prepared.masker, warnings)
       }
       const { program, cwd, env } = prepared
-      const command = { argv: program.prepare(folder.path), cwd, env, mark: id }
+      const what = far ? program.prepareFar(far.at.runFolder(id)) : { argv: program.prepare(folder.path) }
+      const command = { ...what, cwd, env, mark: id }
       const run = await hold(place, { first, folder, prepared, command, call, warnings })
       follow(run, prepared)
       lease?.dropAfter(run)
@@ -136,16 +150,38 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
     }
   }
 
-  const holderAt = (place: Place): Holder => (place.kind === 'supervised' ? holderOf(place.session, context.machine.self) : context.machine.self)
+  const holderAt = (place: Place, far: Prepared['far']): Holder =>
+    place.kind === 'supervised' ? holderOf(place.session, context.machine.self, far?.at.site.handle) : context.machine.self
 
   /** That a supervisor cannot be used is said once. */
-  function warningsOf(place: Place): readonly string[] {
+  function warningsOf(place: Place, far?: FarRun): readonly string[] {
     if (place.kind === 'supervised' || warned.has(place)) return []
     warned.add(place)
-    return place.warnings
+    return far ? [`commands at ${far.at.site.title} end with this process, since no supervisor starts them: ${place.why}`, ...place.warnings] : place.warnings
+  }
+
+  /** Elsewhere: a command that is not known to have been started is not started twice, nor here. */
+  async function holdFar(place: Place, beginning: Beginning, far: FarRun): Promise<ActiveRun> {
+    if (place.kind === 'plain') return holdPlain(context, place.session, beginning)
+    if (!existsSync(beginning.folder.path)) throw failure('home_unusable', { path: context.home.path, why: 'the run cannot be kept' })
+    try {
+      return await holdSupervised(context, places, place.session, beginning)
+    } catch (error) {
+      const isUnsent = hasReason(error, 'supervisor_lost') && error.details.unsent === true
+      if (!isUnsent) throw error
+      const { workspace } = beginning.prepared
+      const tree = workspace?.record.path ?? context.root
+      const at = await places.sites.open({ ...far.named, tree, mounts: mountsOf(context, tree) }, beginning.call)
+      if (at.place.kind === 'plain') throw error
+      const first = { ...beginning.first, holder: holderAt(at.place, { ...far, at }) }
+      const warnings = [...beginning.warnings, ...(await context.records.replace(first))]
+      return holdSupervised(context, places, at.place.session, { ...beginning, first, warnings })
+    }
   }
 
   async function hold(place: Place, beginning: Beginning): Promise<ActiveRun> {
+    const { far } = beginning.prepared
+    if (far) return holdFar(place, beginning, far)
     if (place.kind === 'plain') return holdPlain(context, place.session, beginning)
     // A supervisor keeps a run in its folder and nowhere else; a command runs also where there is no room for one.
     if (!existsSync(beginning.folder.path)) return hold(await places.plain('its run cannot be kept'), beginning)
@@ -156,7 +192,7 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
       // Contact was lost before anything was started, so it may be started elsewhere.
       const next = await places.current()
       if (next.kind === 'plain' && beginning.prepared.pty) throw error
-      const first = { ...beginning.first, holder: holderAt(next) }
+      const first = { ...beginning.first, holder: holderAt(next, undefined) }
       const warnings = [...beginning.warnings, ...warningsOf(next), ...(await context.records.replace(first))]
       const again = { ...beginning, first, warnings }
       return next.kind === 'plain' ? holdPlain(context, next.session, again) : holdSupervised(context, places, next.session, again)
@@ -167,6 +203,7 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
     active.set(run.id, run)
     void run.finished.then(({ record }) => {
       active.delete(run.id)
+      if (isFar(record)) return
       const endsWithUs = ephemeral || (record.holder.socket === undefined && context.endLeftoversOnClose)
       if (endsWithUs && record.leftovers.length > 0) leaving.set(run.id, record.process)
     })
@@ -196,6 +233,12 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
       return promise
     },
     find: (id) => active.get(id),
+    async placeFor(input, call) {
+      const named = await places.sites.find(input.target)
+      if (!named) return places.current()
+      const { far } = await findTree(context, input, undefined, ensureMounted, opening(named, call))
+      return far ? far.place : places.current()
+    },
     letBe: (run) => void unattended.add(run),
     async close() {
       closed = true
@@ -230,11 +273,12 @@ function resolvePty(pty: ExecInput['pty']): { rows: number; columns: number } | 
 function firstRecord(
   context: AppContext,
   id: string,
-  { program, cwd, plan, pty, notes, masker, workspace }: Prepared,
+  { program, cwd, plan, pty, notes, masker, workspace, far }: Prepared,
   purpose: string | undefined,
   holder: Holder,
 ): RunRecord {
-  const branch = context.branchOf(cwd)
+  const tree = workspace?.record.path ?? context.root
+  const branch = context.branchOf(far ? tree : cwd)
   const command = masker.mask(program.display)
   return {
     id,
@@ -243,7 +287,7 @@ function firstRecord(
     runtime: program.runtime,
     purpose: purpose === undefined || purpose === '' ? null : headBytes(masker.mask(purpose), maxPurposeBytes),
     cwd: masker.mask(cwd),
-    branch: branch === null ? null : masker.mask(branch),
+    branch: branch === null || far?.at.site.workspace === 'own' ? null : masker.mask(branch),
     startedAt: context.now().toISOString(),
     endedAt: null,
     durationMs: null,
@@ -258,8 +302,9 @@ function firstRecord(
     pinned: false,
     limits: { timeoutMs: plan.limits.timeoutMs, idleTimeoutMs: plan.limits.idleTimeoutMs },
     ...(pty ? { pty } : {}),
+    ...(far ? { target: { backend: far.named.target.backend, name: masker.mask(far.named.name) } } : {}),
     ...(workspace ? { workspace: workspace.record.id } : {}),
-    commandKey: commandKey({ program, command, cwd, top: workspace?.record.path ?? context.root }),
+    commandKey: commandKey({ program, command, cwd, top: far ? far.at.site.root : tree, target: far?.named.name }),
   }
 }
 

@@ -7,6 +7,7 @@ import { identifySelf, isAlive } from '../process/identity.ts'
 import { createFileUseCases, type FilesBasis } from './files.ts'
 
 const openFiles = (root: string) => createHostFiles({ root, machine: { self: identifySelf(), isAlive } })
+const noTarget = async (): Promise<undefined> => undefined
 const noTree: FilesBasis['treeOf'] = async (workspace) => {
   throw failure('workspace_not_found', { workspace })
 }
@@ -24,6 +25,7 @@ it('a change in a workspace that is released meanwhile is no success', async () 
     const files = createFileUseCases({
       root: world.root,
       base: world.root,
+      filesAt: noTarget,
       openFiles,
       async treeOf(workspace) {
         const now = isAfter ? after : nonce
@@ -43,7 +45,7 @@ it('a change in a workspace that is released meanwhile is no success', async () 
 
 it('a path is taken from where the caller stands in the root, never one that is refused as it is', async () => {
   await using world = openWorld()
-  const files = createFileUseCases({ root: world.root, base: world.path('root', 'sub'), openFiles, treeOf: noTree })
+  const files = createFileUseCases({ root: world.root, base: world.path('root', 'sub'), openFiles, treeOf: noTree, filesAt: noTarget })
   expect((await files.writeFile({ path: 'a', content: '1' })).path).toBe('sub/a')
   expect((await files.writeFile({ path: '../b', content: '2' })).path).toBe('b')
   expect((await files.listFiles({})).path).toBe('sub')
@@ -65,7 +67,7 @@ it.each([
   [{ bytes: '0-2', encoding: 'base64' }, 'b25l', null],
 ] as const)('reads the range %j', async (range, content, next) => {
   await using world = openWorld()
-  const files = createFileUseCases({ root: world.root, base: world.root, openFiles, treeOf: noTree })
+  const files = createFileUseCases({ root: world.root, base: world.root, openFiles, treeOf: noTree, filesAt: noTarget })
   await files.writeFile({ path: 'file', content: 'one\ntwo\nthree' })
   expect(await files.readFile({ path: 'file', ...range })).toMatchObject({ content, next, size: 13 })
 })

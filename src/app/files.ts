@@ -1,7 +1,9 @@
 import { relative, sep } from 'node:path'
 import { failure } from '../core/errors.ts'
-import type { FileList, FileRemoved, FileStat, Files, FileWritten } from '../core/files.ts'
+import type { FileList, FileMoved, FileRemoved, FileStat, Files, FileWritten } from '../core/files.ts'
+import { type Target, thisMachine } from '../core/target.ts'
 import { checkLimit } from './check-limit.ts'
+import { type Copied, type CopyCall, type CopyEnd, copyBetween } from './copying.ts'
 import { parseSpan } from './reading.ts'
 
 /** What names a file: a path below the folder that Holdfast works in, or below a workspace. */
@@ -9,6 +11,8 @@ export interface FileReference {
   /** Relative, with forward slashes: to where the caller stands in the root, or to the top of the workspace. */
   readonly path: string
   readonly workspace?: string | undefined
+  /** Where it is: the name of a target, `host` for this machine, or a target itself. Default: `defaultTarget` of the configuration. */
+  readonly target?: string | Target | undefined
 }
 
 export interface ReadFileInput extends FileReference {
@@ -48,6 +52,7 @@ export interface FileUseCases {
   listFiles(input: {
     readonly path?: string | undefined
     readonly workspace?: string | undefined
+    readonly target?: string | Target | undefined
     readonly limit?: number | undefined
     /** Names behind this one. */
     readonly after?: string | undefined
@@ -55,6 +60,10 @@ export interface FileUseCases {
   statFile(input: FileReference): Promise<FileStat>
   makeDirectory(input: FileReference): Promise<{ readonly path: string; readonly created: boolean }>
   removeFile(input: FileReference & { readonly recursive?: boolean | undefined }): Promise<FileRemoved>
+  /** To a name that nothing has; with `replace` a file may be there. */
+  moveFile(input: FileReference & { readonly to: string; readonly replace?: boolean | undefined }): Promise<FileMoved>
+  /** Files and folders between this machine and targets, each as a path or `TARGET:PATH`. */
+  copyFiles(input: { readonly from: string; readonly to: string; readonly workspace?: string | undefined }, call?: CopyCall): Promise<Copied>
 }
 
 export interface FilesBasis {
@@ -64,18 +73,29 @@ export interface FilesBasis {
   /** The tree of a workspace that is ready, and what it is known by. Throws `workspace_not_found` or `workspace_unusable`. */
   treeOf(workspace: string): Promise<{ readonly root: string; readonly nonce: string }>
   openFiles(root: string): Files
+  /** The files of a target, with this folder as its workspace; undefined: this machine. Throws `target_unknown` and what opening it throws. */
+  filesAt(target: string | Target | undefined, tree: string, call?: CopyCall): Promise<Files | undefined>
 }
 
 const defaultListed = 1_000
 const maxListed = 10_000
 
-export function createFileUseCases({ root, base, treeOf, openFiles }: FilesBasis): FileUseCases {
+export function createFileUseCases({ root, base, treeOf, openFiles, filesAt }: FilesBasis): FileUseCases {
   const below = relative(root, base).split(sep).join('/')
 
   /** The files that a reference is about, and its path among them. */
-  async function locate({ path, workspace }: FileReference): Promise<{ files: Files; path: string }> {
-    if (workspace !== undefined) return { files: openFiles((await treeOf(workspace)).root), path }
-    return { files: openFiles(root), path: below === '' || isOdd(path) ? path : `${below}/${path}` }
+  async function locate({ path, workspace, target }: FileReference, call?: CopyCall): Promise<{ files: Files; path: string }> {
+    const tree = workspace === undefined ? root : (await treeOf(workspace)).root
+    const files = (await filesAt(target, tree, call)) ?? openFiles(tree)
+    return { files, path: workspace === undefined ? fromBase(path) : path }
+  }
+
+  const fromBase = (path: string): string => (below === '' || isOdd(path) ? path : `${below}/${path}`)
+
+  /** `box:out/report.txt` is a file of the target `box`. */
+  function locateEnd(text: string, workspace: string | undefined, call: CopyCall): Promise<CopyEnd> {
+    const [, target, path] = /^([A-Za-z][\w.-]*):(.*)$/s.exec(text) ?? []
+    return locate({ path: (target === undefined ? text : path) || '.', workspace, target: target ?? thisMachine }, call)
   }
 
   /**
@@ -88,7 +108,7 @@ export function createFileUseCases({ root, base, treeOf, openFiles }: FilesBasis
       return change(files, path)
     }
     const { root: top, nonce } = await treeOf(input.workspace)
-    const result = await change(openFiles(top), input.path)
+    const result = await change((await filesAt(input.target, top)) ?? openFiles(top), input.path)
     const after = await treeOf(input.workspace)
     if (after.nonce !== nonce) throw failure('workspace_unusable', { workspace: input.workspace, why: 'it was released and made anew meanwhile' })
     return result
@@ -101,8 +121,8 @@ export function createFileUseCases({ root, base, treeOf, openFiles }: FilesBasis
     },
     writeFile: (input) => changing(input, (files, path) => files.write(path, input.content)),
     appendFile: (input) => changing(input, (files, path) => files.append(path, input.content)),
-    async listFiles({ path: asked = '.', workspace, limit, after }) {
-      const { files, path } = await locate({ path: asked, workspace })
+    async listFiles({ path: asked = '.', workspace, target, limit, after }) {
+      const { files, path } = await locate({ path: asked, workspace, target })
       return files.list(path, { max: checkLimit(limit, defaultListed, maxListed), after })
     },
     async statFile(input) {
@@ -111,6 +131,12 @@ export function createFileUseCases({ root, base, treeOf, openFiles }: FilesBasis
     },
     makeDirectory: (input) => changing(input, (files, path) => files.mkdir(path)),
     removeFile: (input) => changing(input, (files, path) => files.remove(path, { recursive: input.recursive })),
+    moveFile: (input) =>
+      changing(input, (files, path) => files.move(path, input.workspace === undefined ? fromBase(input.to) : input.to, { replace: input.replace })),
+    async copyFiles({ from, to, workspace }, call = {}) {
+      const [source, target] = await Promise.all([locateEnd(from, workspace, call), locateEnd(to, workspace, call)])
+      return copyBetween(source, target, call)
+    },
   }
 }
 

@@ -7,6 +7,7 @@ import { pause, systemClock } from '../engine/clock.ts'
 import { bounded, totalsNow } from '../engine/contact.ts'
 import { measureLog } from '../engine/log-reader.ts'
 import type { AppContext } from './context.ts'
+import { holderLives, isFar, placeOfRun } from './far.ts'
 import { orphanGraceMs } from './hold-supervised.ts'
 import { withProgress } from './holding.ts'
 import type { Places } from './places.ts'
@@ -105,9 +106,10 @@ export async function told(held: HeldRuns, record: RunRecord, end: EndRecord): P
  * and what of it still lives is named; where that was a supervisor, it is ended first, since nobody reads its output any more. Other
  * records come back as they are.
  */
-export async function settleAbandoned(held: HeldRuns, record: RunRecord): Promise<RunRecord> {
+export async function settleAbandoned(held: HeldRuns, record: RunRecord, withinMs?: number): Promise<RunRecord> {
   const { machine, records } = held.context
   if (record.state !== 'running') return record
+  if (record.holder.site !== undefined) return settleFar(held, record, withinMs)
   if (record.holder.socket === undefined && machine.isAlive(record.holder)) return record
   // The holder may have written the end just before it died.
   const latest = readRecord(records.folder(record.id), record.id) ?? record
@@ -119,17 +121,45 @@ export async function settleAbandoned(held: HeldRuns, record: RunRecord): Promis
   return interrupt(held, latest)
 }
 
+/** A run that is somewhere else: its site alone knows, and what is gone there for good is interrupted. */
+async function settleFar(held: HeldRuns, record: RunRecord, withinMs: number | undefined): Promise<RunRecord> {
+  const { machine, records } = held.context
+  const before = readRecord(records.folder(record.id), record.id) ?? record
+  const run = before.state === 'running' ? await held.places.attach(before, { kind: 'nothing' }, withinMs) : undefined
+  if (run === 'unreachable') return { ...before, warnings: [...before.warnings, unreachable(before)] }
+  if (run) {
+    run.release()
+    return before
+  }
+  // The end was brought here meanwhile, if there is one.
+  const latest = before.state === 'running' ? (readRecord(records.folder(record.id), record.id) ?? before) : before
+  if (latest.state !== 'running') {
+    await records.finish(latest)
+    return latest
+  }
+  const { starter } = latest.holder
+  const isStarting = !latest.process && starter !== undefined && machine.isAlive(starter)
+  return isStarting ? latest : interrupt(held, latest)
+}
+
+export const unreachable = (record: RunRecord): string => `${placeOfRun(record)} cannot be reached now; the run may go on there`
+
 /** Whoever wanted it died before the supervisor was asked. */
 async function neverBegan({ context, places }: HeldRuns, record: RunRecord): Promise<boolean> {
   const { starter } = record.holder
   return !record.process && starter !== undefined && !context.machine.isAlive(starter) && !(await places.mayHold(record))
 }
 
-async function interrupt({ context }: HeldRuns, record: RunRecord): Promise<RunRecord> {
+async function interrupt({ context, places }: HeldRuns, record: RunRecord): Promise<RunRecord> {
   const { machine, records } = context
   const folder = records.folder(record.id)
-  const isOrphaned = record.holder.socket !== undefined && !machine.isAlive(record.holder)
-  const leftovers = await (isOrphaned ? machine.endTree(record.id, record.process, 'SIGTERM', orphanGraceMs) : machine.findTree(record.id, record.process))
+  const why =
+    places.whyGone(record) ??
+    (isFar(record) && record.holder.site === undefined ? `who held it died; what it started at ${placeOfRun(record)} may still run` : undefined)
+  const isOrphaned = record.holder.socket !== undefined && !holderLives(machine, record.holder)
+  const leftovers = isFar(record)
+    ? []
+    : await (isOrphaned ? machine.endTree(record.id, record.process, 'SIGTERM', orphanGraceMs) : machine.findTree(record.id, record.process))
   const interrupted: RunRecord = {
     ...record,
     state: 'interrupted',
@@ -137,6 +167,7 @@ async function interrupt({ context }: HeldRuns, record: RunRecord): Promise<RunR
     stdout: measureLog(folder.stdout),
     stderr: measureLog(folder.stderr),
     leftovers,
+    warnings: why === undefined || record.warnings.includes(why) ? record.warnings : [...record.warnings, why],
   }
   await records.replace(interrupted)
   return interrupted
@@ -146,7 +177,7 @@ async function interrupt({ context }: HeldRuns, record: RunRecord): Promise<RunR
 export async function measured(held: HeldRuns, record: RunRecord): Promise<RunRecord> {
   if (record.state !== 'running') return record
   const folder = held.context.records.folder(record.id)
-  const status = await statusOf(held, record)
+  const status = record.holder.site === undefined ? await statusOf(held, record) : await caughtUp(held, record)
   if (!status) return { ...record, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
   const [stdout, stderr] = streamNames.map((stream) => totalsNow(folder[stream], status[stream])) as [StreamTotals, StreamTotals]
   return withProgress(record, { elapsedMs: status.elapsedMs, stdout, stderr })
@@ -158,4 +189,34 @@ async function statusOf(held: HeldRuns, record: RunRecord): Promise<RunStatus | 
   const status = await bounded(run.status(), systemClock)
   run.release()
   return status
+}
+
+/** How long a log that is somewhere else may stand still before what is here counts as all that can be had now. */
+const stillMs = 1_000
+const catchUpMs = 20_000
+
+/** Brings what a run somewhere else has printed by now into its logs here; undefined where that cannot be had. */
+export async function caughtUp(held: HeldRuns, record: RunRecord, withinMs?: number): Promise<RunStatus | undefined> {
+  const run = await held.places.attach(record, { kind: 'nothing' }, withinMs)
+  if (run === undefined || run === 'unreachable') return undefined
+  try {
+    const status = await bounded(run.status(), systemClock)
+    if (!status) return undefined
+    const folder = held.context.records.folder(record.id)
+    const deadline = systemClock.now() + (withinMs ?? catchUpMs)
+    let before = -1
+    let movedAt = systemClock.now()
+    for (;;) {
+      const here = streamNames.map((stream) => measureLog(folder[stream]).bytes)
+      if (streamNames.every((stream, i) => (here[i] ?? 0) >= status[stream].bytes)) return status
+      const now = systemClock.now()
+      const sum = here.reduce((all, bytes) => all + bytes, 0)
+      if (sum !== before) movedAt = now
+      before = sum
+      if (now > deadline || now - movedAt > stillMs) return status
+      await pause(systemClock, 10)
+    }
+  } finally {
+    run.release()
+  }
 }

@@ -5,6 +5,7 @@ import { toHoldfastError } from '../core/errors.ts'
 import type { RunRecord, StreamTotals } from '../core/run.ts'
 import type { GcResult } from './api.ts'
 import type { AppContext } from './context.ts'
+import { holderLives } from './far.ts'
 import { collectSessions } from './session-facts.ts'
 
 /** Without being asked, old runs are removed once a day. */
@@ -35,7 +36,7 @@ export async function collectGarbage(context: AppContext, dryRun: boolean): Prom
           : keptBytes + bytes > retention.maxBytes
             ? 'bytes'
             : undefined
-    const held = record.pinned || (record.state === 'running' && context.machine.isAlive(record.holder))
+    const held = record.pinned || (record.state === 'running' && holderLives(context.machine, record.holder))
     if (why && !held) {
       removed.push({ id: record.id, bytes, why })
       continue

@@ -3,10 +3,12 @@ import type { ResolvedCommand } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import type { Holder, ProcessIdentity, RunRecord } from '../core/run.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
+import type { Target } from '../core/target.ts'
 import { systemClock } from '../engine/clock.ts'
 import { measureLog } from '../engine/log-reader.ts'
 import { type Supervised, type Supervision, supervise } from '../engine/supervised.ts'
 import type { ActiveRun, AppContext, EndedRun, OpenInlet } from './context.ts'
+import { holderLives, isFar, placeOfRun } from './far.ts'
 import { type Beginning, createCancel, endedRecord, noteEnd, withProgress } from './holding.ts'
 import type { Places } from './places.ts'
 import { prepareText } from './screen-text.ts'
@@ -15,9 +17,11 @@ import { prepareText } from './screen-text.ts'
 
 /** What is left of a run whose supervisor was killed gets so long to end. */
 export const orphanGraceMs = 2_000
+/** How long contact with a place that is somewhere else is tried to be taken up again, before the run is left to go on by itself. */
+const regainFarMs = 90_000
 
-export function holderOf({ supervisor, handle }: SupervisedSession, starter: ProcessIdentity): Holder {
-  return { ...supervisor, socket: handle, starter }
+export function holderOf({ supervisor, handle }: SupervisedSession, starter: ProcessIdentity, site?: Target): Holder {
+  return { ...supervisor, socket: handle, ...(site ? { site } : {}), starter }
 }
 
 export async function holdSupervised(context: AppContext, places: Places, session: SupervisedSession, beginning: Beginning): Promise<ActiveRun> {
@@ -33,6 +37,7 @@ export async function holdSupervised(context: AppContext, places: Places, sessio
     paths: folder,
     bound: ephemeral,
     reconnect: () => reconnect(context, places, first.holder),
+    regainMs: first.holder.site === undefined ? undefined : regainFarMs,
     signal: canceling.signal,
     hurry: canceling.hurry,
     onOutput: call.onOutput,
@@ -58,7 +63,7 @@ export async function holdSupervised(context: AppContext, places: Places, sessio
 /** Undefined where the supervisor is gone; rejects where it lives and does not answer right now: its socket may have been removed. */
 async function reconnect({ machine }: AppContext, places: Places, holder: Holder): Promise<SupervisedSession | undefined> {
   const session = await places.supervisorOf(holder)
-  if (!session && machine.isAlive(holder)) throw failure('supervisor_unavailable', { why: `nobody answers at ${holder.socket}` })
+  if (!session && holder.site === undefined && machine.isAlive(holder)) throw failure('supervisor_unavailable', { why: `nobody answers at ${holder.socket}` })
   return session
 }
 
@@ -74,11 +79,12 @@ async function finish(
   // A supervisor that lives judges it still: whoever looks later finds its word.
   if (end.state === 'interrupted' && (await mayGoOn(context, places, begun))) {
     const record = withProgress(begun, { ...end, elapsedMs: end.durationMs })
-    return { record, warnings: [...warnings, ...end.notes, `process ${begun.holder.pid}, which holds this run, does not answer; the run may go on`] }
+    const silent = isFar(begun) ? `${placeOfRun(begun)} cannot be reached` : `process ${begun.holder.pid}, which holds this run, does not answer`
+    return { record, warnings: [...warnings, ...end.notes, `${silent}; the run may go on`] }
   }
   await prepareText(folder, endedRecord(begun, end, prepared.masker, []))
   const notes = noteEnd(context, folder, prepared, end)
-  const settled = end.state === 'interrupted' ? await endOrphans(context, begun, end) : end
+  const settled = end.state === 'interrupted' ? await endOrphans(context, places, begun, end) : end
   const record: RunRecord = {
     ...endedRecord(begun, settled, prepared.masker, notes),
     endedAt: settled.endedAt ?? null,
@@ -91,11 +97,12 @@ async function finish(
 }
 
 async function mayGoOn({ machine }: AppContext, places: Places, begun: RunRecord): Promise<boolean> {
-  return machine.isAlive(begun.holder) && (await places.mayHold(begun))
+  return holderLives(machine, begun.holder) && (await places.mayHold(begun))
 }
 
 /** The supervisor was killed: what it had started has lost its output, and is ended. */
-async function endOrphans(context: AppContext, begun: RunRecord, end: Supervised): Promise<Supervised> {
+async function endOrphans(context: AppContext, places: Places, begun: RunRecord, end: Supervised): Promise<Supervised> {
+  if (isFar(begun)) return { ...end, notes: [...end.notes, ...[places.whyGone(begun) ?? []].flat()] }
   if (context.machine.isAlive(begun.holder)) return end
   const folder = context.records.folder(begun.id)
   const leftovers = await context.machine.endTree(begun.id, begun.process, 'SIGTERM', orphanGraceMs)

@@ -6,6 +6,7 @@ import type { Masker } from '../engine/redact.ts'
 import type { ExecCall } from './api.ts'
 import type { Program } from './command.ts'
 import type { AppContext } from './context.ts'
+import type { FarPlace, NamedTarget } from './far.ts'
 import { keepPrintedSecrets } from './masking.ts'
 import type { RunFolder } from './run-folder.ts'
 import type { RunWorkspace } from './run-workspace.ts'
@@ -28,6 +29,13 @@ export interface Prepared {
   readonly masker: Masker
   /** Where it runs; undefined in a tree that is no workspace. */
   readonly workspace: RunWorkspace | undefined
+  /** Where it runs, if that is not this machine. */
+  readonly far: FarRun | undefined
+}
+
+export interface FarRun {
+  readonly named: NamedTarget
+  readonly at: FarPlace
 }
 
 /** A run whose record is written and whose command has not been started. */

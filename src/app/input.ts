@@ -3,6 +3,7 @@ import type { RunRecord } from '../core/run.ts'
 import type { InputRequest, InputResult } from './api.ts'
 import type { OpenInlet } from './context.ts'
 import type { Executions } from './execution.ts'
+import { placeOfRun } from './far.ts'
 import { type HeldRuns, settleAbandoned } from './following.ts'
 
 /** Writes to a run that goes on, an empty text only to see whether that may be done: over its supervisor, or directly where this process holds it. */
@@ -48,6 +49,7 @@ async function reach({ places }: HeldRuns, record: RunRecord): Promise<{ inlet: 
   const { id, holder } = record
   if (holder.socket === undefined) throw failure('input_elsewhere', { run: id, pid: holder.pid })
   const run = await places.attach(record, { kind: 'nothing' })
+  if (run === 'unreachable' && record.holder.site) throw failure('backend_unavailable', { target: placeOfRun(record), why: 'it does not answer' })
   if (run === 'unreachable') throw failure('supervisor_unavailable', { why: `nobody answers at ${holder.socket}` })
   if (!run) throw failure('input_over', { run: id })
   return {

@@ -7,6 +7,7 @@ import type { WorkspaceRecord } from '../core/workspace.ts'
 import { makePlainFolder, readPlainText, replacePlain } from '../git/plain-file.ts'
 import { repositoryFiles } from '../workspaces/layout.ts'
 import { readRecord as readWorkspace } from '../workspaces/records.ts'
+import { holderLives, isFar } from './far.ts'
 import { isRunId, leftBehind, type RunFolder, readRecord } from './run-folder.ts'
 import { checkState, placeOf, type RunWorkspace } from './run-workspace.ts'
 
@@ -85,7 +86,8 @@ export async function runningIn(
 /** What a run left behind may still write into the tree, and so may the command of a run whose holder died. */
 async function goesOn(run: RunRecord, folder: RunFolder, machine: Pick<Machine, 'isAlive' | 'findTree'>): Promise<boolean> {
   if (run.state === 'failed') return false
-  if (run.state === 'running' && machine.isAlive(run.holder)) return true
+  if (run.state === 'running' && holderLives(machine, run.holder)) return true
+  if (isFar(run)) return false
   if (run.state === 'ended' && run.leftovers.length === 0) return false
   return (await machine.findTree(run.id, run.process, leftBehind(folder, run.id))).length > 0
 }

@@ -7,6 +7,7 @@ import type { RunRecord } from '../core/run.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
 import type { Place } from './context.ts'
 import { createPlaces } from './places.ts'
+import type { AppSettings } from './settings.ts'
 
 function plainSession(closed: () => void = () => {}): Session {
   return { logs: 'streamed', handle: 'plain', start: () => Promise.reject(new Error('nothing starts here')), close: async () => closed() }
@@ -22,6 +23,9 @@ function placesWith(open: () => Place | Promise<Place>, reach: (socket: string) 
       return open()
     },
     openPlainSession: async () => plainSession(),
+    openTarget: () => Promise.reject(new Error('nothing is opened here')),
+    settings: { targets: {}, defaultTarget: null } as Partial<AppSettings> as AppSettings,
+    root: '/srv/app',
     reachSupervisor: async (socket) => {
       asked.reach.push(socket)
       return reach(socket)

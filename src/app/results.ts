@@ -66,6 +66,7 @@ export function toResultNow(
     runtime: record.runtime,
     cwd: record.cwd,
     branch: record.branch,
+    target: record.target ?? null,
     workspace: record.workspace ?? null,
     purpose: record.purpose,
     startedAt: record.startedAt,

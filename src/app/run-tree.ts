@@ -1,11 +1,13 @@
-import { resolve } from 'node:path'
-import { failure, HoldfastError } from '../core/errors.ts'
+import { relative, resolve, sep } from 'node:path'
+import { failure, HoldfastError, hasReason } from '../core/errors.ts'
+import { fromRoot, isInside } from '../core/paths.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { Repository } from '../git/repository.ts'
 import type { ExecInput } from './api.ts'
-import { resolveCwd } from './command.ts'
+import { realOr, resolveCwd } from './command.ts'
 import type { ActiveRun, AppContext } from './context.ts'
 import type { Within } from './execution.ts'
+import type { FarPlace } from './far.ts'
 import type { RunWorkspace } from './run-workspace.ts'
 
 /**
@@ -21,14 +23,28 @@ export interface RunTree {
   readonly declared: readonly string[]
   readonly variables: Readonly<Record<string, string>>
   readonly notes: readonly string[]
+  /** The place that it runs at, if that is not this machine. `cwd` then is there. */
+  readonly far: FarPlace | undefined
+  /** Whether it is kept from the credentials of the person, wherever it runs. */
+  readonly isSandbox: boolean
 }
+
+/** Opens a target with a folder of this machine as its workspace. */
+export type OpenFar = (tree: string, mounts: readonly string[]) => Promise<FarPlace>
 
 export type EnsureMounted = (workspace: RunWorkspace) => Promise<void>
 
 /** Throws where the command may not run there, before anything is started. */
-export async function findTree(context: AppContext, input: ExecInput, within: Within | undefined, ensureMounted: EnsureMounted): Promise<RunTree> {
+export async function findTree(
+  context: AppContext,
+  input: ExecInput,
+  within: Within | undefined,
+  ensureMounted: EnsureMounted,
+  openFar?: OpenFar,
+): Promise<RunTree> {
   const { root, base } = context
   const named = within?.workspace ?? (input.workspace === undefined ? undefined : await requireNamed(context, input.workspace, ensureMounted))
+  if (openFar) return farTree(context, input, named, openFar)
   if (named) {
     const { path } = named.record
     const cwd = await resolveCwd(path, path, input.cwd)
@@ -38,8 +54,60 @@ export async function findTree(context: AppContext, input: ExecInput, within: Wi
     throw await withWorkspace(context, error)
   })
   const workspace = await workspaceAt(context, cwd)
-  if (!workspace) return { cwd, workspace, sandbox: undefined, declared: [], variables: {}, notes: [] }
+  if (!workspace) return { cwd, workspace, sandbox: undefined, declared: [], variables: {}, notes: [], far: undefined, isSandbox: false }
   return inWorkspace(context, input, workspace, cwd, false, [])
+}
+
+/** The same for a command that runs somewhere else: what is asked for is mapped from the tree here to the workspace there, and confined there. */
+async function farTree(context: AppContext, input: ExecInput, named: RunWorkspace | undefined, openFar: OpenFar): Promise<RunTree> {
+  const tree = named ? named.record.path : context.root
+  const asked = fromRoot(named ? tree : context.base, input.cwd ?? '.')
+  const workspace = named ?? (await workspaceAt(context, tree))
+  const far = await openFar(tree, mountsOf(context, tree))
+  const cwd = await farCwd(far, tree, asked)
+  if (!workspace) return { cwd, workspace, sandbox: undefined, declared: [], variables: {}, notes: [], far, isSandbox: false }
+  const { record } = workspace
+  const { workspaceVariables } = await import('./run-workspace.ts')
+  const isSandbox = record.kind === 'sandbox'
+  if (isSandbox) await checkDeclared(context, workspace)
+  const notes = [...(named ? await wrongTree(context, named) : []), ...unreadySetup(workspace)]
+  return {
+    cwd,
+    workspace,
+    sandbox: undefined,
+    declared: isSandbox ? record.options.passEnv : [],
+    variables: workspaceVariables(workspace),
+    notes,
+    far,
+    isSandbox,
+  }
+}
+
+/** What has to be visible beside a tree so that git works in it. */
+export function mountsOf({ repositoryOf }: Pick<AppContext, 'repositoryOf'>, tree: string): string[] {
+  const repository = repositoryOf(tree)
+  return repository && !isInside(tree, repository.commonDir) ? [repository.commonDir] : []
+}
+
+/** An absolute path there, without links, inside the root of the site. */
+export async function farCwd({ site, files }: Pick<FarPlace, 'site' | 'files'>, tree: string, asked: string): Promise<string> {
+  const path = [relativeIn(tree, asked), relativeIn(tree, realOr(asked) ?? asked), relativeIn(site.root, asked)].find((each) => each !== undefined)
+  if (path === undefined) throw failure('cwd_outside', { cwd: asked, root: tree })
+  // That it is there was found when the site was opened.
+  if (path === '') return site.root
+  const there = `${site.root}/${path}`
+  try {
+    return await files.canonicalPath(path)
+  } catch (error) {
+    if (hasReason(error, 'file_missing')) throw failure('cwd_missing', { cwd: `${there} of ${site.title}` }, error)
+    if (hasReason(error, 'file_outside')) throw failure('cwd_outside', { cwd: there, root: site.root }, error)
+    if (hasReason(error, 'file_kind')) throw failure('cwd_not_directory', { cwd: there }, error)
+    throw error
+  }
+}
+
+function relativeIn(folder: string, path: string): string | undefined {
+  return isInside(folder, path) ? relative(folder, path).split(sep).join('/') : undefined
 }
 
 /** A workspace by what its caller calls it, whole and mounted. Throws `workspace_not_found` or `workspace_unusable`. */
@@ -70,16 +138,18 @@ async function inWorkspace(
   const { record } = workspace
   const { workspaceVariables } = await import('./run-workspace.ts')
   const variables = workspaceVariables(workspace)
-  const unready = isOurs || !record.setup || record.setup.state === 'done' ? [] : [`the setup of workspace ${record.id} is ${inWords[record.setup.state]}`]
-  const all = [...notes, ...unready]
-  if (record.kind !== 'sandbox' && !isOurs) return { cwd, workspace, sandbox: undefined, declared: [], variables, notes: all }
+  const all = [...notes, ...(isOurs ? [] : unreadySetup(workspace))]
+  if (record.kind !== 'sandbox' && !isOurs) return { cwd, workspace, sandbox: undefined, declared: [], variables, notes: all, far: undefined, isSandbox: false }
   const { makePrivateFolders, sandboxEnvironment } = await import('./sandbox-environment.ts')
   const declared = record.options.passEnv
   await checkDeclared(context, workspace)
   const folders = makePrivateFolders(context.workspaces.root(), record.id, context.ownEnv.PATH)
   const sandbox = sandboxEnvironment({ own: context.ownEnv, declared, asked: input.passEnv ?? [], folders })
-  return { cwd, workspace, sandbox, declared, variables, notes: all }
+  return { cwd, workspace, sandbox, declared, variables, notes: all, far: undefined, isSandbox: true }
 }
+
+const unreadySetup = ({ record: { id, setup } }: RunWorkspace): string[] =>
+  !setup || setup.state === 'done' ? [] : [`the setup of workspace ${id} is ${inWords[setup.state]}`]
 
 /** What the record alone names, nobody who may give it has named. */
 async function checkDeclared({ workspaces }: AppContext, { record }: RunWorkspace): Promise<void> {

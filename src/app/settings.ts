@@ -1,4 +1,5 @@
 import type { LimitSettings } from '../core/limits.ts'
+import type { Target } from '../core/target.ts'
 import type { Runtimes } from './command.ts'
 
 /** What the app goes by; made from the configuration by whoever composes it. */
@@ -8,6 +9,10 @@ export interface AppSettings {
   readonly env: { readonly pass: readonly string[]; readonly set: Readonly<Record<string, string>> }
   readonly mask: { readonly patterns: readonly RegExp[] }
   readonly retention: Retention
+  /** By name. */
+  readonly targets: Readonly<Record<string, Target>>
+  /** null: this machine. */
+  readonly defaultTarget: string | null
   readonly digestBudget: number
   /** Of one scope, those in use. */
   readonly maxNotes: number

@@ -1,6 +1,7 @@
 import { buildSnapshot, type SnapshotSession } from '../context/snapshot.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { AppContext } from './context.ts'
+import { holderLives } from './far.ts'
 import { notesInForce } from './notes.ts'
 import { readRecord } from './run-folder.ts'
 
@@ -51,7 +52,7 @@ export async function composePage(context: AppContext, source: PageSource, withi
 /** A run may have ended without anybody having told the index. */
 function goesOn(context: AppContext, record: RunRecord): boolean {
   const latest = readRecord(context.records.folder(record.id), record.id) ?? record
-  return latest.state === 'running' && context.machine.isAlive(latest.holder)
+  return latest.state === 'running' && holderLives(context.machine, latest.holder)
 }
 
 function inTime<T>(promise: Promise<T>, withinMs: number | undefined): Promise<T> {

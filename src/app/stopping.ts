@@ -5,6 +5,7 @@ import type { SupervisedRun } from '../core/supervised.ts'
 import { pause, systemClock } from '../engine/clock.ts'
 import { bounded } from '../engine/contact.ts'
 import type { Call, StopSignal } from './api.ts'
+import { isFar, placeOfRun } from './far.ts'
 import { awaitEnd, endWithin, type HeldRuns, pollMs, recordMs, settleAbandoned, told } from './following.ts'
 import { leftBehind } from './run-folder.ts'
 
@@ -20,6 +21,7 @@ export async function stopForeign(held: HeldRuns, record: RunRecord, signal: Sto
     if (ended.state !== 'running') return endLeftovers(held, ended, signal)
     // Who leaves before that is over leaves it to the supervisor.
     if (call.signal?.aborted && first.holder.socket !== undefined) return ended
+    if (isFar(first)) throw failure('backend_unavailable', { target: placeOfRun(first), why: 'it does not answer; the run may go on there' })
   }
   const left = await context.machine.endTree(record.id, first.process, signal, graceMs, leftBehind(context.records.folder(record.id), record.id))
   const after = await awaitEnd(held, first, 2_000, call.signal)
@@ -67,7 +69,8 @@ async function reach({ places }: HeldRuns, record: RunRecord, call: Call): Promi
 }
 
 async function endLeftovers({ context }: HeldRuns, record: RunRecord, signal: StopSignal): Promise<RunRecord> {
-  if (record.leftovers.length === 0) return record
+  // Of what is somewhere else nothing is ended after its run is over.
+  if (record.leftovers.length === 0 || isFar(record)) return record
   const known = leftBehind(context.records.folder(record.id), record.id)
   const left = await context.machine.endTree(record.id, record.process, signal, context.settings.limits.graceMs, known)
   const settled = { ...record, leftovers: left }
@@ -78,6 +81,7 @@ async function endLeftovers({ context }: HeldRuns, record: RunRecord, signal: St
 /** `stop` of a run that is over: ends what it left behind, and refuses where nothing is left. */
 export async function stopEnded(held: HeldRuns, record: RunRecord, signal: StopSignal): Promise<RunRecord> {
   const { machine, records } = held.context
+  if (isFar(record)) throw failure('run_ended', { run: record.id })
   const alive = await machine.findTree(record.id, record.process, leftBehind(records.folder(record.id), record.id))
   if (alive.length === 0) throw failure('run_ended', { run: record.id })
   return endLeftovers(held, { ...record, leftovers: alive }, signal)

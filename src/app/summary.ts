@@ -3,7 +3,7 @@ import type { RunSummary } from './api.ts'
 
 /** What a list says of a run. */
 export function toSummary(record: RunRecord): RunSummary {
-  const { id, state, outcome, durationMs, command, runtime, purpose, cwd, branch, workspace, startedAt, pinned } = record
+  const { id, state, outcome, durationMs, command, runtime, purpose, cwd, branch, target, workspace, startedAt, pinned } = record
   return {
     id,
     state,
@@ -14,6 +14,7 @@ export function toSummary(record: RunRecord): RunSummary {
     purpose,
     cwd,
     branch,
+    target: target ?? null,
     workspace: workspace ?? null,
     startedAt,
     pinned,

@@ -1,5 +1,7 @@
 import { failure } from '../core/errors.ts'
+import type { Files } from '../core/files.ts'
 import type { RunRecord } from '../core/run.ts'
+import type { Target } from '../core/target.ts'
 import { digestLog } from '../digest/digest.ts'
 import { fitInto } from '../digest/within.ts'
 import { pause, systemClock } from '../engine/clock.ts'
@@ -10,7 +12,7 @@ import { examine } from './doctor.ts'
 import { createExecutions, type Within } from './execution.ts'
 import type { FileUseCases } from './files.ts'
 import { followLogs } from './follow-logs.ts'
-import { awaitEnd, type HeldRuns, measured, settleAbandoned } from './following.ts'
+import { awaitEnd, caughtUp, type HeldRuns, measured, settleAbandoned } from './following.ts'
 import { collectGarbage, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { supervisorNeeded } from './holding.ts'
@@ -23,7 +25,9 @@ import { createPlaces } from './places.ts'
 import { compareWithPassed } from './previous.ts'
 import { readOutput } from './reading.ts'
 import { checkSize, roomFor, toResult, toResultNow } from './results.ts'
+import { mountsOf } from './run-tree.ts'
 import { searchRuns } from './search.ts'
+import type { SiteCall } from './sites.ts'
 import { resumeFrom, takeSnapshot } from './snapshots.ts'
 import { stopEnded, stopForeign } from './stopping.ts'
 import type { WorkspaceUseCases } from './workspaces.ts'
@@ -31,6 +35,8 @@ import type { WorkspaceUseCases } from './workspaces.ts'
 /** Outputs are indexed so long after the last run ended: while one command follows the other none is held up by it, unless so many wait. */
 const indexAfterMs = 250
 const maxUnindexed = 64
+/** For a list of runs no site is waited for longer. */
+const settleMs = 3_000
 /** What a run that other programs hold may take to end when this process closes. */
 const closeMs = 4_000
 
@@ -38,6 +44,8 @@ const closeMs = 4_000
 export interface UseCases
   extends Omit<App, 'runs' | 'stats' | 'countShown' | 'config' | 'install' | 'uninstall' | keyof NoteUseCases | keyof WorkspaceUseCases | keyof FileUseCases> {
   workspaces(): Promise<WorkspaceUseCases>
+  /** The files of a target; undefined: this machine. */
+  filesAt(target: string | Target | undefined, tree: string, call?: SiteCall): Promise<Files | undefined>
   /** The record of a run that this process holds, as it is now. */
   held(id: string): Promise<RunRecord | undefined>
   /** A record of a run whose holder died is brought to its end; others come back as they are. */
@@ -94,7 +102,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     checkWait(input.waitMs)
     if (input.detach) {
       const askedAt = systemClock.now()
-      const elsewhere = await heldElsewhere(input)
+      const elsewhere = await heldElsewhere(input, call)
       if (elsewhere) return execElsewhere(input, call, elsewhere === 'without-supervisor', askedAt)
     }
     // What is detached belongs to nobody's request.
@@ -122,18 +130,19 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
   }
 
   /** A process of its own holds what is to outlive this one where no supervisor does, or has to be fed for longer than a moment. */
-  async function heldElsewhere({ stdin }: ExecInput): Promise<'without-supervisor' | 'to-be-fed' | undefined> {
+  async function heldElsewhere(input: ExecInput, call: ExecCall): Promise<'without-supervisor' | 'to-be-fed' | undefined> {
     if (context.settings.disabledBy) throw failure('disabled', { where: context.settings.disabledBy })
+    const { stdin } = input
     const given = typeof stdin === 'string' ? Buffer.byteLength(stdin) : (stdin ?? new Uint8Array())
     const bytes = typeof given === 'number' ? given : given instanceof Uint8Array ? given.length : Number.POSITIVE_INFINITY
     if (bytes > inputChunkBytes) return 'to-be-fed'
     tryHome(context.home, context.homePlace)
-    return (await places.current()).kind === 'plain' ? 'without-supervisor' : undefined
+    return (await executions.placeFor(input, call)).kind === 'plain' ? 'without-supervisor' : undefined
   }
 
   async function execElsewhere(input: ExecInput, call: ExecCall, plain: boolean, askedAt: number): Promise<RunResult> {
     const what = supervisorNeeded(input.pty, input.interactive)
-    const place = what === undefined ? undefined : await places.current()
+    const place = what === undefined ? undefined : await executions.placeFor(input, call)
     if (what !== undefined && place?.kind === 'plain') throw failure('supervisor_needed', { what, why: place.why })
     tryHome(context.home, context.homePlace)
     const id = await holdElsewhere(context, input, plain)
@@ -170,6 +179,12 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     return executions.find(record.id)?.current() ?? measured(held, await settleAbandoned(held, record))
   }
 
+  /** What runs somewhere else have printed by now is here before it is looked through. */
+  async function catchUp(): Promise<void> {
+    const going = await context.records.list({ running: true, limit: 100 })
+    await Promise.all(going.filter(({ holder, id }) => holder.site !== undefined && !executions.find(id)).map((record) => caughtUp(held, record, settleMs)))
+  }
+
   let room: Promise<WorkspaceUseCases> | undefined
   function workspaces(): Promise<WorkspaceUseCases> {
     room ??= import('./workspaces.ts').then(({ createWorkspaces }) => createWorkspaces(context, { execWithin, stop: (run: string) => stop({ run }), places }))
@@ -178,6 +193,10 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
 
   return {
     workspaces,
+    async filesAt(target, tree, call) {
+      const named = await places.sites.find(target)
+      return named && (await places.sites.open({ ...named, tree, mounts: mountsOf(context, tree) }, call)).files
+    },
     exec,
     wait,
     stop,
@@ -194,6 +213,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       await history()
       await indexEnded()
         .then(() => indexPending(context, 200))
+        .then(catchUp)
         .catch(() => {})
       const result = await searchRuns(context, input)
       return { ...result, warnings: [...result.warnings, ...(await context.records.warnings())] }
@@ -223,7 +243,7 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     },
     doctor: async (input) => examine(context, await workspaces(), input?.fix),
     held: async (id) => executions.find(id)?.current(),
-    settle: async (record) => (executions.find(record.id) ? record : settleAbandoned(held, record)),
+    settle: async (record) => (executions.find(record.id) ? record : settleAbandoned(held, record, settleMs)),
     async close() {
       await within(
         executions

@@ -35,6 +35,8 @@ export interface SuperviseRequest extends Listeners {
   readonly signal?: AbortSignal | undefined
   /** When it aborts, a command that is being ended gets no further grace. */
   readonly hurry?: AbortSignal | undefined
+  /** How long it is tried to take up contact again; default: about three seconds. */
+  readonly regainMs?: number | undefined
   readonly clock?: Clock | undefined
 }
 
@@ -46,6 +48,9 @@ export const overdueMs = 10_000
 export const killMs = 2_000
 /** With the pauses between them about three seconds. */
 const reconnectTries = 6
+const longestPauseMs = 2_000
+/** The same for a run that is to end: whoever wants that does not wait for a network. */
+const abortedMs = 10_000
 
 export interface Begun {
   /** Undefined where it is over, or nobody can say what became of it. */
@@ -77,14 +82,17 @@ export async function regain(request: SuperviseRequest, listen: Listening, clock
 }
 
 async function lookAgain(request: SuperviseRequest, listen: Listening, clock: Clock): Promise<SupervisedRun | undefined | 'unknown'> {
-  for (let tries = 0; tries < reconnectTries; tries += 1) {
+  const { regainMs } = request
+  const since = clock.now()
+  const deadline = since + (regainMs ?? Number.POSITIVE_INFINITY)
+  for (let tries = 0; regainMs === undefined ? tries < reconnectTries : clock.now() < (request.signal?.aborted ? since + abortedMs : deadline); tries += 1) {
     try {
-      const session = await inTime(request.reconnect(), clock)
+      const session = await inTime(request.reconnect(), clock, regainMs)
       if (!session) return undefined
       const run = await inTime(session.attach(request.id, listen), clock)
       return run ?? (existsSync(request.paths.end) || existsSync(request.paths.process) ? undefined : 'unknown')
     } catch {
-      await pause(clock, 50 * 2 ** tries)
+      await pause(clock, Math.min(longestPauseMs, 50 * 2 ** tries))
     }
   }
   return undefined
@@ -123,10 +131,10 @@ export async function bounded<T>(answer: Promise<T> | undefined, clock: Clock): 
 }
 
 /** Rejects where it takes too long. */
-export async function inTime<T>(answer: Promise<T>, clock: Clock): Promise<T> {
+export async function inTime<T>(answer: Promise<T>, clock: Clock, ms: number = answerMs): Promise<T> {
   const over = new AbortController()
-  const late = pause(clock, answerMs, over.signal).then(() => {
-    throw failure('supervisor_unavailable', { why: `it did not answer within ${answerMs} ms` })
+  const late = pause(clock, ms, over.signal).then(() => {
+    throw failure('supervisor_unavailable', { why: `it did not answer within ${ms} ms` })
   })
   try {
     return await Promise.race([answer, late])

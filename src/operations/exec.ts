@@ -1,6 +1,6 @@
 import { optional, strictObject } from 'valibot'
 import { digestSize, digestSizeValues } from './digest-size.ts'
-import { choice, content, duration, flag, list, map, size, terminal, text, waiting } from './fields.ts'
+import { choice, content, duration, flag, list, map, size, target, terminal, text, waiting } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const exec = operation({
@@ -15,6 +15,7 @@ export const exec = operation({
     runtime: optional(text('What runs the script: bash, node, python, or a name under "runtimes" in the configuration.', { default: 'bash' })),
     cwd: optional(text('Working directory, inside the workspace.', { default: 'the project root' })),
     workspace: optional(text('Run it in this workspace: its id, branch or folder, or operator:NAME.')),
+    target: optional(target('Run it there: the name of a target in holdfast.json, or host, this machine.')),
     timeoutMs: optional(duration('End the command after this time.', { default: '10m, through MCP 2m' })),
     idleTimeoutMs: optional(duration('End the command after this time without output.', { default: 'off' })),
     graceMs: optional(duration('Time between the polite signal and the one that cannot be refused.', { default: '2s' })),
@@ -36,13 +37,14 @@ export const exec = operation({
   cli: {
     hidden: ['argv', 'script', 'env', 'passEnv', 'stdin', 'waitMs', 'detach', 'pty', 'interactive', 'ephemeral'],
     defaults: { cwd: 'the current folder', timeoutMs: '10m' },
-    values: { purpose: 'TEXT', runtime: 'NAME', cwd: 'DIR', workspace: 'NAME', ...digestSizeValues },
+    values: { purpose: 'TEXT', runtime: 'NAME', cwd: 'DIR', workspace: 'NAME', target: 'NAME', ...digestSizeValues },
     examples: [
       'holdfast exec -- npm test',
       "holdfast exec --timeout 30s -c 'make && ./run | tail -3'",
       'holdfast exec --detach --timeout 8h -- npm start',
       'holdfast exec --pty --interactive -- python3',
       'holdfast exec --workspace feature/login -- npm test',
+      'holdfast exec --backend docker --image node:22 -- npm test',
     ],
   },
   check(input) {

@@ -22,6 +22,7 @@ import {
 } from 'valibot'
 import type { ByteSource } from '../core/byte-source.ts'
 import { maxTerminalSide } from '../core/limits.ts'
+import type { Target } from '../core/target.ts'
 
 /**
  * The kinds of input fields. Each surface writes a kind in its own way: a duration is `30s` on the command line and a
@@ -96,6 +97,13 @@ const sides = `rows and columns from 2 to ${maxTerminalSide}`
 function rowsAndColumns() {
   const side = pipe(number(sides), integer(sides), minValue(2, sides), maxValue(maxTerminalSide, sides))
   return strictObject({ rows: side, columns: side }, sides)
+}
+
+/** A place for commands and files: its name, or, from a program, what it is. Which fields it has is checked with the configuration. */
+export function target(about: string) {
+  const accepted = 'the name of a target, or host'
+  const isTarget = (value: unknown): value is Target => typeof value === 'object' && value !== null && !Array.isArray(value)
+  return described(union([pipe(string(accepted), check(noNul, accepted)), custom<Target>(isTarget)], accepted), 'text', about, accepted)
 }
 
 /** Text of any kind that is only read, never handed to a program. */

@@ -1,6 +1,6 @@
 import { optional, strictObject } from 'valibot'
 import { fileEncodings } from '../app/files.ts'
-import { bytes, choice, flag, size, text, whole } from './fields.ts'
+import { bytes, choice, flag, size, target, text, whole } from './fields.ts'
 import { operation } from './operation.ts'
 import { workspaceField } from './workspace-fields.ts'
 
@@ -9,7 +9,10 @@ import { workspaceField } from './workspace-fields.ts'
 const where = {
   path: text('The file: a relative path with forward slashes.'),
   workspace: optional(workspaceField()),
+  target: optional(target('Where it is: the name of a target in holdfast.json, or host, this machine.')),
 }
+
+const values = { workspace: 'WORKSPACE', target: 'NAME' }
 
 const inside = 'A path, or a link on its way, that leads out of the project or workspace is refused.'
 
@@ -27,7 +30,7 @@ export const filesRead = operation({
   cli: {
     positionals: ['path'],
     flags: { maxBytes: 'max-bytes' },
-    values: { lines: 'RANGE', bytes: 'RANGE', workspace: 'WORKSPACE' },
+    values: { lines: 'RANGE', bytes: 'RANGE', ...values },
     examples: ['holdfast files read src/main.ts --lines 1-40', 'holdfast files read notes.md --workspace feature/login --json'],
   },
   check(input) {
@@ -47,7 +50,7 @@ export const filesWrite = operation({
   input: strictObject({ ...where, content: bytes('The content, all of it; on the command line - stands for standard input.') }),
   cli: {
     positionals: ['path', 'content'],
-    values: { workspace: 'WORKSPACE' },
+    values,
     examples: ["holdfast files write notes.md 'first line'", 'git diff | holdfast files write fix.patch - --workspace feature/login'],
   },
   run: (app, input) => app.writeFile(input),
@@ -60,7 +63,7 @@ export const filesAppend = operation({
   input: strictObject({ ...where, content: bytes('What is added; on the command line - stands for standard input.') }),
   cli: {
     positionals: ['path', 'content'],
-    values: { workspace: 'WORKSPACE' },
+    values,
     examples: ['date | holdfast files append log.txt -'],
   },
   run: (app, input) => app.appendFile(input),
@@ -73,10 +76,11 @@ export const filesList = operation({
   input: strictObject({
     path: optional(text('The directory: a relative path with forward slashes.', { default: 'the top' })),
     workspace: where.workspace,
+    target: where.target,
     limit: optional(whole('Most entries, up to 10000.', 1, 'entries', { default: '1000' })),
     after: optional(text('Only names behind this one, to go on with a long list.')),
   }),
-  cli: { positionals: ['path'], values: { workspace: 'WORKSPACE', after: 'NAME' }, examples: ['holdfast files list src', 'holdfast files list --json'] },
+  cli: { positionals: ['path'], values: { ...values, after: 'NAME' }, examples: ['holdfast files list src', 'holdfast files list --json'] },
   run: (app, input) => app.listFiles(input),
 })
 
@@ -85,7 +89,7 @@ export const filesStat = operation({
   summary: 'Say what a path is: kind, size, permissions, time of its last change.',
   description: '',
   input: strictObject(where),
-  cli: { positionals: ['path'], values: { workspace: 'WORKSPACE' }, examples: ['holdfast files stat package.json'] },
+  cli: { positionals: ['path'], values, examples: ['holdfast files stat package.json'] },
   run: (app, input) => app.statFile(input),
 })
 
@@ -94,7 +98,7 @@ export const filesMkdir = operation({
   summary: 'Make a directory, with those above it.',
   description: '',
   input: strictObject(where),
-  cli: { positionals: ['path'], values: { workspace: 'WORKSPACE' }, examples: ['holdfast files mkdir docs/images'] },
+  cli: { positionals: ['path'], values, examples: ['holdfast files mkdir docs/images'] },
   run: (app, input) => app.makeDirectory(input),
 })
 
@@ -103,6 +107,38 @@ export const filesRemove = operation({
   summary: 'Remove a file, a link or a directory.',
   description: 'Of a link only itself. Nothing is removed of a directory that holds the state of git.',
   input: strictObject({ ...where, recursive: optional(flag('A directory with all that is in it.')) }),
-  cli: { positionals: ['path'], values: { workspace: 'WORKSPACE' }, examples: ['holdfast files remove build --recursive'] },
+  cli: { positionals: ['path'], values, examples: ['holdfast files remove build --recursive'] },
   run: (app, input) => app.removeFile(input),
+})
+
+export const filesMove = operation({
+  name: 'files-move',
+  summary: 'Rename a file, a link or a directory, also into another directory.',
+  description: 'To a name that nothing has; missing directories are made. State of git is not moved.',
+  input: strictObject({
+    ...where,
+    to: text('The new name: a relative path with forward slashes.'),
+    replace: optional(flag('A file may be there already.')),
+  }),
+  cli: { positionals: ['path', 'to'], values, examples: ['holdfast files move draft.md docs/guide.md'] },
+  run: (app, input) => app.moveFile(input),
+})
+
+export const copy = operation({
+  name: 'copy',
+  summary: 'Copy a file or a directory between this machine and a target, or between two targets.',
+  description:
+    'Each side is a path, or TARGET:PATH with the name of a target in holdfast.json. Files are streamed, compared by their hashes and written in one step; ' +
+    `links and the state of git are not copied. ${inside}`,
+  input: strictObject({
+    from: text('What is copied: a path, or TARGET:PATH.'),
+    to: text('Where it goes: a path, or TARGET:PATH. A file goes into a directory that is there, a directory is merged into one.'),
+    workspace: where.workspace,
+  }),
+  cli: {
+    positionals: ['from', 'to'],
+    values: { workspace: 'WORKSPACE' },
+    examples: ['holdfast copy box:out/report.txt report.txt', 'holdfast copy fixtures build:fixtures'],
+  },
+  run: (app, input, call) => app.copyFiles(input, call),
 })

@@ -2,7 +2,7 @@ import { config } from './config.ts'
 import { digest } from './digest.ts'
 import { doctor } from './doctor.ts'
 import { exec } from './exec.ts'
-import { filesAppend, filesList, filesMkdir, filesRead, filesRemove, filesStat, filesWrite } from './files.ts'
+import { copy, filesAppend, filesList, filesMkdir, filesMove, filesRead, filesRemove, filesStat, filesWrite } from './files.ts'
 import { gc } from './gc.ts'
 import { input } from './input.ts'
 import { install } from './install.ts'
@@ -66,6 +66,8 @@ export const operations: readonly Operation[] = [
   filesStat,
   filesMkdir,
   filesRemove,
+  filesMove,
+  copy,
   install,
   uninstall,
   stats,
@@ -76,12 +78,14 @@ export const operations: readonly Operation[] = [
 
 export {
   config,
+  copy,
   digest,
   doctor,
   exec,
   filesAppend,
   filesList,
   filesMkdir,
+  filesMove,
   filesRead,
   filesRemove,
   filesStat,

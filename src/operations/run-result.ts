@@ -1,5 +1,6 @@
-import { array, boolean, description, type InferOutput, nullable, number, picklist, pipe, record, strictObject, string, unknown } from 'valibot'
+import { array, boolean, description, type InferOutput, nullable, number, optional, picklist, pipe, record, strictObject, string, unknown } from 'valibot'
 import type { RunResult } from '../app/api.ts'
+import { backendNames } from '../core/backend.ts'
 import { errorCodes } from '../core/errors.ts'
 import { outcomeKinds } from '../core/outcome.ts'
 import { runStates } from '../core/run.ts'
@@ -65,6 +66,7 @@ export const runResultSchema = strictObject({
         userMs: number(),
         systemMs: number(),
         peakMemoryBytes: pipe(number(), description('The most memory that one of these processes held.')),
+        oomKills: optional(pipe(number(), description('Processes that were killed because memory ran out, where that is known.'))),
       }),
     ),
     description('What its first process, and what that waited for, took of the machine; null where that is not known.'),
@@ -73,6 +75,7 @@ export const runResultSchema = strictObject({
   runtime: pipe(nullable(string()), description('What ran the script; null for a program with arguments.')),
   cwd: string(),
   branch: nullable(string()),
+  target: pipe(nullable(strictObject({ backend: picklist(backendNames), name: string() })), description('Where it ran; null on this machine.')),
   workspace: pipe(nullable(string()), description('The id of the workspace that it ran in; null where that was none.')),
   purpose: nullable(string()),
   startedAt: pipe(string(), said('ISO 8601, UTC.')),

@@ -20,6 +20,7 @@ export function runResult(part: Partial<RunResult> = {}): RunResult {
     runtime: null,
     cwd: '/project',
     branch: null,
+    target: null,
     workspace: null,
     purpose: null,
     startedAt: '2026-01-01T00:00:00.000Z',

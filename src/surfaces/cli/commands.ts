@@ -45,6 +45,8 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   'files stat': async () => (await import('./files-commands.ts')).filesStatCommand,
   'files mkdir': async () => (await import('./files-commands.ts')).filesMkdirCommand,
   'files remove': async () => (await import('./files-commands.ts')).filesRemoveCommand,
+  'files move': async () => (await import('./files-commands.ts')).filesMoveCommand,
+  copy: async () => (await import('./files-commands.ts')).copyCommand,
   classify: async () => (await import('./classify-command.ts')).classifyCommand,
   install: async () => (await import('./install-commands.ts')).installCommand,
   uninstall: async () => (await import('./install-commands.ts')).uninstallCommand,

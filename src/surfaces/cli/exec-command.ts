@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { ExecCall, RunResult } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
 import { maxTerminalSide, parseDuration } from '../../core/limits.ts'
+import { oneLine } from '../../core/text.ts'
 import { exec } from '../../operations/exec.ts'
 import { type Command, commandFor, type Invocation, perform } from './command.ts'
 import { exitOfRun, holdfastFailed } from './exit-codes.ts'
@@ -11,6 +12,7 @@ import { type Option, ownOption, readVariable } from './option.ts'
 import { passThrough } from './pass-through.ts'
 import { printJson, printWarnings, sayThatItGoesOn, withLineFeed } from './print.ts'
 import { chunksOf, readInput } from './read-input.ts'
+import { targetOptions } from './target-options.ts'
 import { terminalInput } from './terminal-input.ts'
 
 const scriptOption: Option = {
@@ -87,6 +89,7 @@ export const execCommand: Command = commandFor(exec, 'exec', 'Run commands', {
     flagOption('ephemeral', 'End it with this program, also when this program is killed.'),
     ownOption('--stream', 'Pass the output through; the digest goes to standard error.'),
     ownOption('--quiet', 'Print nothing but errors.'),
+    ...targetOptions,
   ],
   run: runExec,
 })
@@ -153,6 +156,7 @@ function watch(invocation: Invocation, { isStreamed, isTyped }: { readonly isStr
       signal: shown?.signal ?? invocation.signal,
       ...(shown ? { onOutput: shown.onOutput } : {}),
       ...(line ? { onProgress: line.onProgress } : {}),
+      ...(stderr.isTerminal && !parsed.own.quiet ? { onStep: (what: string) => void stderr.write(`holdfast: ${oneLine(what)}\n`) } : {}),
       ...(person ? { onBegin: (run) => person.connect(run.id) } : {}),
     },
     close() {

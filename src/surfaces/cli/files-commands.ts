@@ -1,7 +1,8 @@
+import type { Copied } from '../../app/copying.ts'
 import type { ReadFileResult } from '../../app/files.ts'
-import type { FileEntry, FileList, FileRemoved, FileStat, FileWritten } from '../../core/files.ts'
+import type { FileEntry, FileList, FileMoved, FileRemoved, FileStat, FileWritten } from '../../core/files.ts'
 import { formatCount, oneLine, plural } from '../../core/text.ts'
-import { filesAppend, filesList, filesMkdir, filesRead, filesRemove, filesStat, filesWrite } from '../../operations/files.ts'
+import { copy, filesAppend, filesList, filesMkdir, filesMove, filesRead, filesRemove, filesStat, filesWrite } from '../../operations/files.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { type Command, commandFor, type Invocation, perform, shown } from './command.ts'
 import { print, printJson } from './print.ts'
@@ -77,3 +78,22 @@ export const filesRemoveCommand = commandFor(filesRemove, 'files remove', group,
       `Removed ${oneLine(path)} (${kind === 'directory' ? `directory, ${formatCount(entries)} ${entries === 1 ? 'entry' : 'entries'}` : kind})`,
   ),
 })
+
+export const filesMoveCommand = commandFor(filesMove, 'files move', group, {
+  present: shown<FileMoved>(({ from, path, replaced }) => `Moved ${oneLine(from)} to ${oneLine(path)}${replaced ? ', in the place of another file' : ''}`),
+})
+
+export const copyCommand = commandFor(copy, 'copy', group, {
+  async run(invocation) {
+    const { parsed, stderr } = invocation
+    const onStep = (what: string): void => void stderr.write(`holdfast: ${oneLine(what)}\n`)
+    const result = await perform(copy, invocation, parsed.input, stderr.isTerminal && !parsed.json ? { onStep } : {})
+    print(invocation, result, shown<Copied>(presentCopied))
+    return 0
+  },
+})
+
+function presentCopied({ from, path, files, bytes, skipped }: Copied): string {
+  const left = skipped.length === 0 ? '' : `; not copied: ${skipped.map(oneLine).join(', ')}`
+  return `Copied ${oneLine(from)} to ${oneLine(path)} (${plural(files, 'file')}, ${plural(bytes, 'byte')})${left}`
+}

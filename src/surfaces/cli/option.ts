@@ -40,6 +40,9 @@ export function optionsOf(op: Operation): Option[] {
         about: value === 'NAME' && field.choices ? `${field.description} One of: ${field.accepted}.` : field.description,
         default: op.cli.defaults?.[field.name] ?? field.default,
         read: (given, text) => {
+          // Other options may say the same thing part by part.
+          if (typeof given.input[field.name] === 'object')
+            throw failure('invalid', { field: flag, value: text, accepted: `${flag} alone, or the options that tell what it is` })
           given.input[field.name] = readValue(field.kind, flag, text)
         },
       }

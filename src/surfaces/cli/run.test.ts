@@ -286,7 +286,7 @@ describe('commands', () => {
     const outcome = { kind: 'exited' as const, exitCode: 1, signal: null, limit: null }
     const facts = { state: 'ended' as const, outcome, durationMs: 5, command: 'npm test', runtime: null, purpose: null, cwd: '/p', branch: null }
     const startedAt = '2026-01-01T00:00:00.000Z'
-    const rest = { ...facts, startedAt, pinned: false, workspace: null, failing: true, outputBytes: 9 }
+    const rest = { ...facts, startedAt, pinned: false, target: null, workspace: null, failing: true, outputBytes: 9 }
     const groups = ids.map((id) => ({ ...rest, id, refs: hits.filter(({ run }) => run === id).map(({ ref }) => ref) }))
     return async () => ({ hits, groups, more, suggestions: [], warnings: [] })
   }

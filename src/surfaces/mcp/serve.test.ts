@@ -270,8 +270,8 @@ describe('the other tools', () => {
       { ...hit, run: 'r2', ref: 'r2:stderr:9', stream: 'stderr' as const, line: 9, text: 'two more' },
       { ...hit, ref: 'r1', stream: 'command' as const, line: null, text: 'make all' },
     ]
-    const { state, outcome, durationMs, runtime, purpose, cwd, branch, workspace, startedAt, pinned } = runResult(ended({ exitCode: 2 }))
-    const run = { state, outcome, durationMs, runtime, purpose, cwd, branch, workspace, startedAt, pinned, failing: true, outputBytes: 5 }
+    const { state, outcome, durationMs, runtime, purpose, cwd, branch, target, workspace, startedAt, pinned } = runResult(ended({ exitCode: 2 }))
+    const run = { state, outcome, durationMs, runtime, purpose, cwd, branch, target, workspace, startedAt, pinned, failing: true, outputBytes: 5 }
     const groups = [
       { ...run, id: 'r1', command: 'make\nall', refs: ['r1:3', 'r1'] },
       { ...run, id: 'r2', command: `sh -c ${'x'.repeat(500)}`, state: 'running' as const, outcome: null, refs: ['r2:stderr:9'] },
@@ -295,10 +295,26 @@ describe('the other tools', () => {
   })
 
   it('runs gives one line for each run', async () => {
-    const { id, state, outcome, durationMs, command, runtime, cwd, branch, workspace, startedAt, pinned } = runResult(
+    const { id, state, outcome, durationMs, command, runtime, cwd, branch, target, workspace, startedAt, pinned } = runResult(
       ended({ kind: 'timed_out', limit: 'wall' }),
     )
-    const run = { id, state, outcome, durationMs, command, runtime, purpose: 'why', cwd, branch, workspace, startedAt, pinned, failing: true, outputBytes: 5 }
+    const run = {
+      id,
+      state,
+      outcome,
+      durationMs,
+      command,
+      runtime,
+      purpose: 'why',
+      cwd,
+      branch,
+      target,
+      workspace,
+      startedAt,
+      pinned,
+      failing: true,
+      outputBytes: 5,
+    }
     const { client } = await world({ runs: () => Promise.resolve({ runs: [run], total: 1_234, warnings: [] }) })
     expect(textOf(await client.callTool({ name: 'runs' }))).toBe('r1 timed out, 12 ms: true (why)\n1 run shown of 1234')
   })

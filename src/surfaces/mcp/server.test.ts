@@ -34,8 +34,8 @@ async function connect(own: Partial<App>, capabilities = {}, roots: string[] = [
 }
 
 function summary(id: string, part: Partial<RunSummary> = {}): RunSummary {
-  const { state, outcome, durationMs, command, runtime, purpose, cwd, branch, workspace, startedAt, pinned } = runResult(ended({ exitCode: 2 }))
-  const all = { id, state, outcome, durationMs, command, runtime, purpose, cwd, branch, workspace, startedAt, pinned, failing: true, outputBytes: 5 }
+  const { state, outcome, durationMs, command, runtime, purpose, cwd, branch, target, workspace, startedAt, pinned } = runResult(ended({ exitCode: 2 }))
+  const all = { id, state, outcome, durationMs, command, runtime, purpose, cwd, branch, target, workspace, startedAt, pinned, failing: true, outputBytes: 5 }
   return { ...all, ...part }
 }
 
