@@ -1,0 +1,112 @@
+import type { ResolvedCommand } from '../core/command.ts'
+import { markOf, quote, toolsPath } from './shell-text.ts'
+
+/*
+ * How a command runs at a site where no supervisor can. A shell reads a script from its standard input, so that no value of a variable is
+ * ever an argument; the script starts the command in a session of its own and says on standard error, in lines that begin with a word that
+ * nobody else knows, which process that is and how it ended. Any POSIX shell does (dash, busybox, bash).
+ */
+
+/** How the command reads: nothing; what comes behind the script; or lines of base64 up to a line with a dot, where an input cannot be ended alone. */
+export type PlainInput = 'none' | 'raw' | 'framed'
+
+export interface PlainTerms {
+  readonly nonce: string
+  readonly command: ResolvedCommand
+  /** Absolute, at the site: the folder of the run, made for the files of the command and removed after its end. */
+  readonly folder: string
+  readonly input: PlainInput
+}
+
+/** Reads a script up to the line that is the nonce, in an environment of nothing but where programs are. */
+const reader = 'h=; while IFS= read -r l && [ "$l" != "$1" ]; do h="$h$l\n"; done; eval "$h"'.replace('\\n', '\n')
+
+export const plainArgv = (nonce: string): readonly [string, ...string[]] => ['env', '-i', `PATH=${toolsPath}`, 'sh', '-c', reader, 'sh', nonce]
+
+/** Names that bash takes no value for: to give one ends the shell. */
+const readOnlyNames = new Set(['UID', 'EUID', 'PPID', 'BASHOPTS', 'SHELLOPTS', 'BASH_VERSINFO'])
+
+/** The first variable that a shell cannot hand on; undefined where there is none. */
+export const refusedVariable = ({ env }: ResolvedCommand): string | undefined => Object.keys(env).find((name) => readOnlyNames.has(name))
+
+/** The script with the line that ends it. */
+export function plainScript({ nonce, command, folder, input }: PlainTerms): string {
+  const { argv, cwd, env, files = [] } = command
+  const program = argv[0]
+  const mark = quote(markOf(nonce))
+  const own = ['PWD', 'OLDPWD', 'SHLVL', '_', 'PATH'].filter((name) => env[name] === undefined)
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`)
+  const words = argv.map(quote).join(' ')
+  const start = [
+    // What the shell itself exports is not the command's.
+    `unset ${own.filter((name) => name !== 'PATH').join(' ')};`,
+    variables.length > 0 ? `export ${variables.join(' ')};` : '',
+    env.PATH === undefined ? 'unset PATH;' : '',
+    `if [ -n "$s" ]; then exec "$s" ${words}; else exec ${words}; fi`,
+  ].join(' ')
+  const child = `( ${start} )`
+  const decode = `( while IFS= read -r l && [ "$l" != . ]; do printf %s "$l" | base64 -d; done ) <&3 2>/dev/null`
+  const run = { none: `${child} </dev/null 3<&- &`, raw: `${child} <&3 3<&- &`, framed: `${decode} | ${child} 3<&- &` }[input]
+  return [
+    `say() { printf '\\n%s%s\\n' ${mark} "$1" >&2; }; fail() { rm -rf ${quote(folder)}; say "failed $1 $2"; exit 0; }`,
+    ...(files.length > 0
+      ? [
+          `umask 077; mkdir -p ${quote(folder)} && chmod 700 ${quote(folder)} || fail folder EACCES`,
+          ...files.map(
+            ({ name, bytes }) => `printf %s ${quote(Buffer.from(bytes).toString('base64'))} | base64 -d >${quote(`${folder}/${name}`)} || fail folder EIO`,
+          ),
+        ]
+      : []),
+    // As at a login, whatever this shell was started with.
+    'umask 022',
+    `cd ${quote(cwd)} 2>/dev/null || { if [ -d ${quote(cwd)} ]; then fail cwd EACCES; elif [ -e ${quote(cwd)} ]; then fail cwd ENOTDIR; else fail cwd ENOENT; fi; }`,
+    findProgram(program, env.PATH),
+    's=$(command -v setsid)',
+    `printf '\\n%sbegun\\n' ${mark}`,
+    'exec 3<&0',
+    run,
+    'p=$!; exec 3<&-',
+    'say "begun $p"',
+    // What a shell has to say of a signal is no output of the command.
+    '{ wait "$p"; } 2>/dev/null; c=$?',
+    `rm -rf ${quote(folder)}`,
+    'say "ended $c"',
+    'exit "$c"',
+    nonce,
+    '',
+  ].join('\n')
+}
+
+/** Sees to it that there is such a program before anything is started: what a shell says of a missing one is a status like any other. */
+function findProgram(program: string, path: string | undefined): string {
+  const judge = '[ -e "$f" ] || fail program ENOENT; [ -f "$f" ] && [ -x "$f" ] || fail program EACCES'
+  if (program.includes('/')) return `f=${quote(program)}; ${judge}`
+  const name = quote(program)
+  return `f=; g=; o=$IFS; IFS=:; set -f; v=${quote(path ?? toolsPath)}; for d in $v; do q=\${d:-.}/${name}; if [ -f "$q" ]; then if [ -x "$q" ]; then f=$q; break; fi; g=$q; fi; done; set +f; IFS=$o; [ -n "$f" ] || f=$g; [ -n "$f" ] || fail program ENOENT; ${judge}`
+}
+
+/** Sends a signal to the session of a command: arguments are the name without SIG, and its first process. */
+export const signalArgv = (nonce: string, name: string, pid: number): readonly [string, ...string[]] => [
+  'sh',
+  '-c',
+  `if kill "-$1" "-$2" 2>/dev/null; then w=sent; else w=nobody; fi; printf '\\n%s%s\\n' "$3" "$w"`,
+  'sh',
+  name,
+  String(pid),
+  markOf(nonce),
+]
+
+/** Lists what is alive of a session: lines of pid, state and name (proc(5), stat). */
+export const treeArgv = (nonce: string, pid: number): readonly [string, ...string[]] => [
+  'sh',
+  '-c',
+  [
+    'for f in /proc/[0-9]*/stat; do { IFS= read -r l <"$f"; } 2>/dev/null || continue; n=${l#*\\(}; n=${n%\\)*}; i=${l%% *}; r=${l##*\\) }; m=$1; k=$2;',
+    'set -- $r; t=$1; g=$3; e=$4; set -- "$m" "$k";',
+    'if [ "$g" = "$m" ] || [ "$e" = "$m" ]; then case $t in Z|X) ;; *) printf \'\\n%sprocess %s %s %s\\n\' "$k" "$i" "$t" "$n";; esac; fi; done;',
+    'printf \'\\n%slisted\\n\' "$2"',
+  ].join(' '),
+  'sh',
+  String(pid),
+  markOf(nonce),
+]
