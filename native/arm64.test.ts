@@ -16,7 +16,7 @@ describe.runIf(possible)('the supervisor on arm64, emulated', () => {
   beforeAll(() => {
     const { status, stderr } = spawnSync(script, ['--target', 'arm64', '--required', '--out', program.path], { encoding: 'utf8', timeout: 110_000 })
     expect([status, stderr]).toEqual([0, ''])
-  }, 120_000)
+  }, 600_000)
   afterAll(() => world[Symbol.asyncDispose]())
 
   it('tells its version', () => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildVariant, openSupervisor, packedProgram, type SupervisorProgram, until } from '../test/support/bare-supervisor.ts'
+import { buildVariant, mostBuildMs, openSupervisor, packedProgram, type SupervisorProgram, until } from '../test/support/bare-supervisor.ts'
 import { hasProgram } from '../test/support/has-program.ts'
 import { openWorld } from '../test/support/world.ts'
 import { declareCommandTests } from './supervisor-commands-suite.ts'
@@ -29,7 +29,7 @@ describe.runIf(hasCompiler)('the supervisor with sanitizers', () => {
     env: { ASAN_OPTIONS: `log_path=${log}:detect_stack_use_after_return=0`, UBSAN_OPTIONS: `log_path=${log}:print_stacktrace=1` },
   }
 
-  beforeAll(() => buildVariant('sanitize', program.path), 120_000)
+  beforeAll(() => buildVariant('sanitize', program.path), mostBuildMs)
   afterAll(() => world[Symbol.asyncDispose]())
 
   declareCommandTests(program)
@@ -48,7 +48,7 @@ describe.runIf(hasCompiler)('the supervisor that is held up while it looks after
   const world = openWorld()
   const path = world.path('supervisor')
 
-  beforeAll(() => buildVariant('faults', path), 120_000)
+  beforeAll(() => buildVariant('faults', path), mostBuildMs)
   afterAll(() => world[Symbol.asyncDispose]())
 
   it('makes nothing anew for somebody who left before it was removed, and ends', async () => {

@@ -34,8 +34,8 @@ describe.runIf(hasProgram('cc', 'strange frames, sent to the supervisor'))('the 
     env: { ASAN_OPTIONS: `log_path=${log}:detect_stack_use_after_return=0`, UBSAN_OPTIONS: `log_path=${log}:print_stacktrace=1` },
   }
   beforeAll(() => {
-    execFileSync('scripts/build-supervisor', ['--sanitize', '--required'], { cwd: new URL('../..', import.meta.url), stdio: 'pipe', timeout: 120_000 })
-  }, 120_000)
+    execFileSync('scripts/build-supervisor', ['--sanitize', '--required'], { cwd: new URL('../..', import.meta.url), stdio: 'pipe', timeout: 600_000 })
+  }, 600_000)
   afterAll(() => world[Symbol.asyncDispose]())
 
   it('answers what is wrong as the vectors say, and closes only what cannot go on', async () => {

@@ -23,7 +23,7 @@ export function describeFaults<T extends { readonly when: string }>(
     let holdfast: FaultyHoldfast | undefined
     beforeAll(() => {
       holdfast = buildFaultyHoldfast()
-    }, 120_000)
+    }, 600_000)
     afterAll(() => holdfast?.[Symbol.dispose]())
     for (const fault of cases) {
       it.concurrent(

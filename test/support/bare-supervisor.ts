@@ -380,10 +380,13 @@ export async function until(what: string, holds: () => boolean, ms = boundMs): P
   }
 }
 
+/** Some seconds are enough for a build, where nothing else is done meanwhile. */
+export const mostBuildMs = 600_000
+
 /** Builds the program with sanitizers, or with the points of native/fault.h. */
 export function buildVariant(variant: 'sanitize' | 'faults', out: string): void {
   const script = fileURLToPath(new URL('../../scripts/build-supervisor', import.meta.url))
-  const { status, stderr } = spawnSync(script, [`--${variant}`, '--required', '--out', out], { encoding: 'utf8', timeout: 120_000 })
+  const { status, stderr } = spawnSync(script, [`--${variant}`, '--required', '--out', out], { encoding: 'utf8', timeout: mostBuildMs })
   if (status !== 0) throw new Error(stderr)
 }
 
