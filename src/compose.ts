@@ -85,6 +85,8 @@ async function openBasis(options: OpenOptions): Promise<OpenedBasis> {
     ephemeral: options.ephemeral === true,
     openPlace: () => openPlace({ root, home: home.path, env, use: config.settings.supervisor }),
     openPlainSession: () => openPlainSession(root),
+    examineBackend: async () => ({ usable: false, detail: 'there is no way to it yet' }),
+    reapSites: async () => ({ removed: [], kept: [], problems: [] }),
     openTarget: async ({ target }) => {
       throw failure('backend_unavailable', { target: targetTitle(target), why: 'there is no way to it yet' })
     },

@@ -49,8 +49,11 @@ export type {
   WorkspaceCall,
   WorkspaceReference,
 } from './app/api.ts'
+export type { BackendFacts, BackendsResult } from './app/backends.ts'
 export type { Copied } from './app/copying.ts'
+export type { ReapedSite } from './app/far.ts'
 export type { FileEncoding, FileReference, ReadFileInput, ReadFileResult } from './app/files.ts'
+export type { BackendName, Capabilities } from './core/backend.ts'
 export type { StreamName } from './core/command.ts'
 export { type ErrorGuidance, type Fault, guidanceOf, type Retryable } from './core/error-guidance.ts'
 export { type ErrorCode, HoldfastError } from './core/errors.ts'
@@ -208,6 +211,7 @@ export async function openHoldfast(options: HoldfastOptions): Promise<Holdfast> 
     uninstall: checked(ops.uninstall),
     doctor: checked(ops.doctor),
     config: () => app.config(),
+    backends: () => app.backends(),
     readFile: checked(ops.filesRead),
     writeFile: checked(ops.filesWrite),
     appendFile: checked(ops.filesAppend),

@@ -19,6 +19,8 @@ import type {
 import type { DeletedBranch } from '../workspaces/delete-branch.ts'
 import type { CollectedWorkspaces } from '../workspaces/gc.ts'
 import type { DroppedRescues, ExportedRescue, RestoredRescue } from '../workspaces/rescues.ts'
+import type { BackendsResult } from './backends.ts'
+import type { ReapedSite } from './far.ts'
 import type { FileUseCases } from './files.ts'
 import type { InstallationUseCases } from './installation.ts'
 import type { NoteUseCases } from './notes.ts'
@@ -61,8 +63,10 @@ export interface App extends FileUseCases, NoteUseCases, Pick<InstallationUseCas
   /** Counts an answer that a surface gave. */
   countShown(answered: Answered): Promise<void>
   gc(input: { dryRun?: boolean | undefined }): Promise<GcResult>
-  /** `host`: instead of everything else, whether Holdfast works in this coding agent. */
-  doctor(input?: { fix?: string | undefined; host?: string | undefined }): Promise<DoctorResult>
+  /** `targets`: also whether each target can be opened. `host`: instead of everything else, whether Holdfast works in this coding agent. */
+  doctor(input?: { fix?: string | undefined; host?: string | undefined; targets?: boolean | undefined }): Promise<DoctorResult>
+  /** What each backend can do, and what is missing for it here. */
+  backends(): Promise<BackendsResult>
   config(): Promise<ConfigResult>
 
   /** Makes a workspace, or gives back the one that is there. */
@@ -428,6 +432,8 @@ export interface SnapshotResult {
 export interface GcResult {
   readonly dryRun: boolean
   readonly removed: readonly { readonly id: string; readonly bytes: number; readonly why: 'age' | 'count' | 'bytes' }[]
+  /** Containers and pods that Holdfast made and that nobody uses. */
+  readonly sites: readonly ReapedSite[]
   readonly freedBytes: number
   readonly kept: number
   readonly warnings: readonly string[]

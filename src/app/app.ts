@@ -132,6 +132,7 @@ export function createApp(basis: AppBasis, equip: () => Promise<AppEquipment>): 
     uninstall: async (...given) => (await installations()).uninstall(...given),
     doctor: async (input) => (input?.host === undefined ? (await useCases()).doctor(input) : (await installations()).examineHost(input.host)),
     config: async () => basis.explainConfig(),
+    backends: async () => (await import('./backends.ts')).describeBackends(basis),
     openWorkspace: async (...given) => (await workspaces()).openWorkspace(...given),
     releaseWorkspace: async (...given) => (await workspaces()).releaseWorkspace(...given),
     listWorkspaces: async (...given) => (await workspaces()).listWorkspaces(...given),

@@ -1,16 +1,17 @@
-import type { Session } from '../core/backend.ts'
+import type { BackendName, Session } from '../core/backend.ts'
 import type { StreamName } from '../core/command.ts'
 import type { Machine } from '../core/machine.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { ScanFiles, Unusable } from '../core/scan.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
+import type { Target } from '../core/target.ts'
 import type { LockFile } from '../core/workspace.ts'
 import type { Inlet } from '../engine/feed.ts'
 import type { Masker } from '../engine/redact.ts'
 import type { Repository } from '../git/repository.ts'
 import type { WorkspaceContext, WorkspaceSettings } from '../workspaces/context.ts'
 import type { ConfigResult } from './api.ts'
-import type { FarPlace, OpenTargetRequest } from './far.ts'
+import type { FarPlace, OpenTargetRequest, ReapedSites } from './far.ts'
 import type { Home, HomePlace } from './home.ts'
 import type { Masking } from './masking.ts'
 import type { Records } from './records.ts'
@@ -57,6 +58,10 @@ export interface AppBasis {
   openPlainSession(): Promise<Session>
   /** Opens what a target names: a container, an account, a pod. Rejects with what is wrong and what to do. */
   openTarget(request: OpenTargetRequest): Promise<FarPlace>
+  /** Whether a backend can be used from here, as far as that is told without opening a target of it. Bounded in time; never rejects. */
+  examineBackend(backend: Exclude<BackendName, 'host'>): Promise<{ readonly usable: boolean; readonly detail: string }>
+  /** Ends what Holdfast made at these targets and nobody uses any more, or only says what that is. Bounded in time; never rejects. */
+  reapSites(targets: readonly Target[], dryRun: boolean): Promise<ReapedSites>
   /** The supervisor that serves at a socket, of this or another version; undefined where none does. */
   reachSupervisor(socket: string): Promise<SupervisedSession | undefined>
   /** Looks through logs with a program of its own; undefined where that is not wanted, and why where there is none. */

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { toHoldfastError } from '../core/errors.ts'
 import type { Finding } from '../workspaces/finding.ts'
 import type { DoctorResult } from './api.ts'
 import { builtInRuntimes, resolveRuntime } from './command.ts'
@@ -7,17 +8,25 @@ import type { AppContext } from './context.ts'
 import { examinePlace } from './doctor-supervisor.ts'
 import { makeHome } from './home.ts'
 import { lastHookTrouble } from './hooks-log.ts'
+import type { Sites } from './sites.ts'
 import type { WorkspaceUseCases } from './workspaces.ts'
 
 type Check = DoctorResult['checks'][number]
 
 const minFreeBytes = 256 * 1024 ** 2
 const scanTimeoutMs = 5_000
+/** How long a target may take. */
+const targetMs = 30_000
 /** What was longer ago says little of now. */
 const troubleMs = 24 * 60 * 60_000
 
 /** Looks at everything that Holdfast stands on and says what does not hold. */
-export async function examine(context: AppContext, workspaces: Pick<WorkspaceUseCases, 'examine' | 'repair'>, fix: string | undefined): Promise<DoctorResult> {
+export async function examine(
+  context: AppContext,
+  workspaces: Pick<WorkspaceUseCases, 'examine' | 'repair'>,
+  fix: string | undefined,
+  sites?: Sites,
+): Promise<DoctorResult> {
   const fixed = fix === undefined ? undefined : await workspaces.repair(fix)
   const { plain, ...place } = await examinePlace(context)
   const own: Check[] = [
@@ -33,8 +42,25 @@ export async function examine(context: AppContext, workspaces: Pick<WorkspaceUse
     ...runtimes(context),
     ...hooks(context),
   ]
-  const checks = [...own, ...(await workspaces.examine()).map(ofWorkspaces)]
+  const [trees, targets] = await Promise.all([workspaces.examine(), sites ? examineTargets(context, sites) : []])
+  const checks = [...own, ...trees.map(ofWorkspaces), ...targets]
   return { ok: checks.every(({ status }) => status !== 'failed'), checks, ...(fixed === undefined ? {} : { fixed }) }
+}
+
+/** Each is opened as a command would open it, all of them at once. */
+async function examineTargets({ root, settings }: AppContext, sites: Sites): Promise<Check[]> {
+  return Promise.all(
+    Object.entries(settings.targets).map(async ([name, target]): Promise<Check> => {
+      try {
+        const { site, place } = await sites.open({ name, target, tree: root, mounts: [] }, { signal: AbortSignal.timeout(targetMs) })
+        const detail = place.kind === 'supervised' ? `${site.title}, workspace ${site.workspace} at ${site.root}` : `${site.title}, in plain mode: ${place.why}`
+        return { name: `target ${name}`, status: place.kind === 'supervised' ? 'ok' : 'warning', detail }
+      } catch (error) {
+        const { message, details } = toHoldfastError(error)
+        return { name: `target ${name}`, status: 'warning', detail: typeof details.remedy === 'string' ? `${message}; ${details.remedy}` : message }
+      }
+    }),
+  )
 }
 
 /** Commands run without git, too. */

@@ -155,9 +155,16 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
 
   /** That a supervisor cannot be used is said once. */
   function warningsOf(place: Place, far?: FarRun): readonly string[] {
-    if (place.kind === 'supervised' || warned.has(place)) return []
+    if (warned.has(place)) return []
     warned.add(place)
-    return far ? [`commands at ${far.at.site.title} end with this process, since no supervisor starts them: ${place.why}`, ...place.warnings] : place.warnings
+    const copied =
+      far?.at.site.workspace === 'copied'
+        ? [`the workspace at ${far.at.site.title} is a copy: what changes there stays there (holdfast copy brings files back)`]
+        : []
+    if (place.kind === 'supervised') return copied
+    return far
+      ? [`commands at ${far.at.site.title} end with this process, since no supervisor starts them: ${place.why}`, ...copied, ...place.warnings]
+      : place.warnings
   }
 
   /** Elsewhere: a command that is not known to have been started is not started twice, nor here. */

@@ -1,4 +1,4 @@
-import type { Capabilities } from '../core/backend.ts'
+import type { BackendName, Capabilities } from '../core/backend.ts'
 import type { Site } from '../core/channel.ts'
 import type { Files } from '../core/files.ts'
 import type { Machine } from '../core/machine.ts'
@@ -59,3 +59,19 @@ export const holderLives = (machine: Pick<Machine, 'isAlive'>, holder: Holder): 
 /** How people know the place of a run. */
 export const placeOfRun = ({ target, holder }: Pick<RunRecord, 'target' | 'holder'>): string =>
   holder.site === undefined ? `${target?.backend ?? ''} ${target?.name ?? ''}` : targetTitle(holder.site)
+
+/** A container or a pod that Holdfast made. */
+export interface ReapedSite {
+  readonly backend: BackendName
+  readonly name: string
+  readonly why: string
+}
+
+export interface ReapedSites {
+  /** What is gone, or would be. */
+  readonly removed: readonly ReapedSite[]
+  /** What is left as it is. */
+  readonly kept: readonly ReapedSite[]
+  /** Where nothing could be asked, in words. */
+  readonly problems: readonly string[]
+}

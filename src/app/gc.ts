@@ -12,6 +12,8 @@ import { collectSessions } from './session-facts.ts'
 const everyMs = 24 * 60 * 60_000
 const overheadBytes = 4_096
 const batchSize = 500
+/** The newest runs tell which places were in use. */
+const maxLooked = 2_000
 
 /**
  * Removes what is older, more or larger than the configuration keeps; never a run that goes on or is pinned. What is kept of sessions of
@@ -51,7 +53,15 @@ export async function collectGarbage(context: AppContext, dryRun: boolean): Prom
         context,
         removed.map(({ id }) => id),
       )
-  return { dryRun, removed, freedBytes: removed.reduce((sum, { bytes }) => sum + bytes, 0), kept, warnings }
+  return { dryRun, removed, sites: [], freedBytes: removed.reduce((sum, { bytes }) => sum + bytes, 0), kept, warnings }
+}
+
+/** The same, and what is left of containers and pods that Holdfast made for this project. */
+export async function collectAll(context: AppContext, dryRun: boolean): Promise<GcResult> {
+  const records = await context.records.list({ limit: maxLooked })
+  const targets = [...Object.values(context.settings.targets), ...records.flatMap(({ holder }) => holder.site ?? [])]
+  const [result, reaped] = await Promise.all([collectGarbage(context, dryRun), context.reapSites(targets, dryRun)])
+  return { ...result, sites: reaped.removed, warnings: [...result.warnings, ...reaped.problems] }
 }
 
 async function removeRuns(context: AppContext, ids: readonly string[]): Promise<string[]> {

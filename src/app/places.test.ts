@@ -5,7 +5,7 @@ import { failure } from '../core/errors.ts'
 import type { Machine } from '../core/machine.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { SupervisedSession } from '../core/supervised.ts'
-import type { Place } from './context.ts'
+import type { AppContext, Place } from './context.ts'
 import { createPlaces } from './places.ts'
 import type { AppSettings } from './settings.ts'
 
@@ -26,6 +26,9 @@ function placesWith(open: () => Place | Promise<Place>, reach: (socket: string) 
     openTarget: () => Promise.reject(new Error('nothing is opened here')),
     settings: { targets: {}, defaultTarget: null } as Partial<AppSettings> as AppSettings,
     root: '/srv/app',
+    workspaces: {} as AppContext['workspaces'],
+    ownEnv: {},
+    repositoryOf: () => undefined,
     reachSupervisor: async (socket) => {
       asked.reach.push(socket)
       return reach(socket)

@@ -41,7 +41,10 @@ const deafMs = 3_000
 const farDeafMs = 10_000
 
 export function createPlaces(
-  context: Pick<AppContext, 'openPlace' | 'openPlainSession' | 'reachSupervisor' | 'machine' | 'openTarget' | 'settings' | 'root'>,
+  context: Pick<
+    AppContext,
+    'openPlace' | 'openPlainSession' | 'reachSupervisor' | 'machine' | 'openTarget' | 'settings' | 'root' | 'workspaces' | 'ownEnv' | 'repositoryOf'
+  >,
 ): Places {
   const sites = createSites(context)
   /** By run: its place is gone, and why. */

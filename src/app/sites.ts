@@ -38,7 +38,7 @@ interface Refused {
   readonly until: number
 }
 
-type SitesContext = Pick<AppContext, 'openTarget' | 'settings' | 'root'>
+type SitesContext = Pick<AppContext, 'openTarget' | 'settings' | 'root' | 'workspaces' | 'ownEnv' | 'repositoryOf'>
 
 export function createSites(context: SitesContext): Sites {
   const opened = new Map<string, Promise<FarPlace>>()
@@ -63,7 +63,7 @@ export function createSites(context: SitesContext): Sites {
   }
 
   /** Opens it, or gives what is open; only one of those who come at the same time opens it. */
-  async function keep(key: string, request: FarRequest, { signal, onStep }: SiteCall): Promise<FarPlace> {
+  async function keep(key: string, request: FarRequest & { isLook?: boolean }, { signal, onStep }: SiteCall): Promise<FarPlace> {
     const before = opened.get(key)
     const known = await before?.catch(() => undefined)
     if (known && isUsable(known.place)) return known
@@ -88,9 +88,22 @@ export function createSites(context: SitesContext): Sites {
     return opening
   }
 
-  function openOne({ target, tree, mounts }: FarRequest, signal: AbortSignal | undefined, onStep: SiteCall['onStep']): Promise<FarPlace> {
-    const any = signal ? AbortSignal.any([signal, over.signal]) : over.signal
-    return context.openTarget({ target, tree, mounts, onStep, signal: any })
+  async function openOne(
+    { target, tree, mounts, isLook }: FarRequest & { isLook?: boolean },
+    given: AbortSignal | undefined,
+    onStep: SiteCall['onStep'],
+  ): Promise<FarPlace> {
+    const signal = given ? AbortSignal.any([given, over.signal]) : over.signal
+    const place = await context.openTarget({ target, tree, mounts, onStep, signal })
+    if (isLook || place.site.workspace !== 'copied') return place
+    try {
+      const { sendTree } = await import('./send-tree.ts')
+      await sendTree(context, place, tree, { signal, onStep, title: targetTitle(target) })
+      return place
+    } catch (error) {
+      await place.close()
+      throw error
+    }
   }
 
   async function reach({ site }: Holder): Promise<FarPlace | { readonly gone: string; readonly outOfMemory: boolean }> {
@@ -107,7 +120,7 @@ export function createSites(context: SitesContext): Sites {
     if (state?.kind === 'gone') return remember(key, { gone: state.why, outOfMemory: state.outOfMemory === true })
     try {
       // Its tree is the one that it was made for; whoever only looks brings none.
-      return await keep(`reached ${key}`, { name: '', target: site, tree: context.root, mounts: [] }, {})
+      return await keep(`reached ${key}`, { name: '', target: site, tree: context.root, mounts: [], isLook: true }, {})
     } catch (error) {
       if (isGone(error)) return remember(key, { gone: toHoldfastError(error).message, outOfMemory: false })
       throw error

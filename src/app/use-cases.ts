@@ -13,7 +13,7 @@ import { createExecutions, type Within } from './execution.ts'
 import type { FileUseCases } from './files.ts'
 import { followLogs } from './follow-logs.ts'
 import { awaitEnd, caughtUp, type HeldRuns, measured, settleAbandoned } from './following.ts'
-import { collectGarbage, collectWhenDue } from './gc.ts'
+import { collectAll, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { supervisorNeeded } from './holding.ts'
 import { tryHome } from './home.ts'
@@ -42,7 +42,10 @@ const closeMs = 4_000
 
 /** What the app does besides listing what there is; see createApp, which loads it when it is needed. */
 export interface UseCases
-  extends Omit<App, 'runs' | 'stats' | 'countShown' | 'config' | 'install' | 'uninstall' | keyof NoteUseCases | keyof WorkspaceUseCases | keyof FileUseCases> {
+  extends Omit<
+    App,
+    'runs' | 'stats' | 'countShown' | 'config' | 'backends' | 'install' | 'uninstall' | keyof NoteUseCases | keyof WorkspaceUseCases | keyof FileUseCases
+  > {
   workspaces(): Promise<WorkspaceUseCases>
   /** The files of a target; undefined: this machine. */
   filesAt(target: string | Target | undefined, tree: string, call?: SiteCall): Promise<Files | undefined>
@@ -239,9 +242,9 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     },
     async gc({ dryRun }) {
       await history()
-      return collectGarbage(context, dryRun === true)
+      return collectAll(context, dryRun === true)
     },
-    doctor: async (input) => examine(context, await workspaces(), input?.fix),
+    doctor: async (input) => examine(context, await workspaces(), input?.fix, input?.targets ? places.sites : undefined),
     held: async (id) => executions.find(id)?.current(),
     settle: async (record) => (executions.find(record.id) ? record : settleAbandoned(held, record, settleMs)),
     async close() {

@@ -1,5 +1,5 @@
 import { optional, strictObject } from 'valibot'
-import { text } from './fields.ts'
+import { flag, text } from './fields.ts'
 import { operation } from './operation.ts'
 
 export const doctor = operation({
@@ -9,6 +9,7 @@ export const doctor = operation({
     'Ends with exit code 1 when a check failed. With the name of a coding agent: whether it works there; the installed server and hook are started as the agent would, and used.',
   input: strictObject({
     host: optional(text('The coding agent: claude-code, codex, gemini-cli, opencode, cursor, vscode, pi.')),
+    targets: optional(flag('Also open each target of the configuration.')),
     fix: optional(text('Mend this one thing first, by its name.')),
   }),
   cli: { positionals: ['host'], values: { fix: 'ITEM' }, examples: ['holdfast doctor', 'holdfast doctor --json', 'holdfast doctor claude-code'] },

@@ -1,3 +1,4 @@
+import { backends } from './backends.ts'
 import { config } from './config.ts'
 import { digest } from './digest.ts'
 import { doctor } from './doctor.ts'
@@ -73,10 +74,12 @@ export const operations: readonly Operation[] = [
   stats,
   gc,
   doctor,
+  backends,
   config,
 ]
 
 export {
+  backends,
   config,
   copy,
   digest,

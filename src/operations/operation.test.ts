@@ -125,7 +125,7 @@ describe('names', () => {
 
   it('are made from the fields, without units as flags', () => {
     expect(flags(exec)).toEqual(
-      '--argv --script --runtime --cwd --workspace --timeout --idle-timeout --grace --max-output --purpose --env --pass-env --stdin --leftovers --wait --detach --pty --interactive --ephemeral --budget --tokens'.split(
+      '--argv --script --runtime --cwd --workspace --target --timeout --idle-timeout --grace --max-output --purpose --env --pass-env --stdin --leftovers --wait --detach --pty --interactive --ephemeral --budget --tokens'.split(
         ' ',
       ),
     )

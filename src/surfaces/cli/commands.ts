@@ -53,6 +53,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   stats: async () => (await import('./house-commands.ts')).statsCommand,
   gc: async () => (await import('./house-commands.ts')).gcCommand,
   doctor: async () => (await import('./house-commands.ts')).doctorCommand,
+  backends: async () => (await import('./house-commands.ts')).backendsCommand,
   config: async () => (await import('./house-commands.ts')).configCommand,
 }
 

@@ -5,6 +5,13 @@ import { hanging, padded, table, widthOf, wrap } from './width.ts'
 
 export function presentGc(result: GcResult, at: At): string {
   const verb = result.dryRun ? 'would be removed' : 'removed'
+  const sites = result.sites.map(({ backend, name, why }) => hanging('  ', oneLine(`${backend} ${name}: ${why}`), at.columns))
+  const places =
+    sites.length === 0 ? [] : [`${sites.length === 1 ? '1 container or pod' : `${formatCount(sites.length)} containers and pods`} ${verb}:`, ...sites]
+  return [runsCollected(result, verb, at), ...places].join('\n')
+}
+
+function runsCollected(result: GcResult, verb: string, at: At): string {
   const sum = `${plural(result.removed.length, 'run')} ${verb}, ${formatCount(result.freedBytes)} bytes; ${formatCount(result.kept)} kept.`
   if (result.removed.length === 0) return sum
   const rows = result.removed.map((run) => [run.id, formatCount(run.bytes), `over the limit of ${run.why}`])

@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import { lstat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import type { Channel } from '../core/channel.ts'
+import { failure } from '../core/errors.ts'
+import { formatCount } from '../core/text.ts'
+import { createGit } from '../git/git.ts'
+import type { AppContext } from './context.ts'
+import type { FarPlace } from './far.ts'
+import type { SiteCall } from './sites.ts'
+import { type ArchiveTotals, archive, listTree } from './tree-archive.ts'
+
+/**
+ * The workspace is sent to a site that has only a copy of it, once: what git tracks and what it would, or everything where there is no
+ * repository. The state of git is not sent.
+ */
+
+const maxFiles = 200_000
+const maxBytes = 4 * 1024 ** 3
+const maxSaid = 4_000
+const tellEveryMs = 500
+
+type SendContext = Pick<AppContext, 'workspaces' | 'ownEnv' | 'repositoryOf'>
+
+/** Says in the site that the tree is whole; what was cut short is sent again. */
+const isThere = 'test -e "$1"'
+const unpack = 'tar -x -o -f - -C "$1" && mkdir -p "$3" && : > "$2"'
+
+export async function sendTree(context: SendContext, { site, runFolder }: FarPlace, tree: string, call: SiteCall & { readonly title: string }): Promise<void> {
+  // Beside the folders of runs, which only Holdfast knows.
+  const home = runFolder('x').replace(/\/[^/]+\/[^/]+$/, '')
+  const mark = `${home}/copied`
+  const looking = await site.open({ argv: ['sh', '-c', isThere, 'sh', mark], signal: call.signal })
+  const { exitCode } = await finish(looking)
+  if (exitCode === 0) return
+  const paths = await listFiles(context, tree)
+  await checkSize(tree, paths, call.title)
+  call.onStep?.(`copying ${formatCount(paths.length)} entries to ${call.title}`)
+  const totals: ArchiveTotals = { files: 0, bytes: 0, changed: [] }
+  const unpacking = await site.open({ argv: ['sh', '-c', unpack, 'sh', site.root, mark, home], signal: call.signal })
+  const sent = pump(unpacking, archive(Buffer.from(tree), paths, totals), totals, call)
+  const [ended] = await Promise.all([finish(unpacking), sent])
+  if (ended.exitCode !== 0) {
+    const why = ended.said.trim() || `tar ended with ${ended.exitCode ?? 'a signal'}`
+    throw failure('backend_refused', { target: call.title, what: 'a copy of the workspace', why })
+  }
+}
+
+async function listFiles({ workspaces, ownEnv, repositoryOf }: SendContext, tree: string): Promise<Buffer[]> {
+  const repository = repositoryOf(tree)
+  if (!repository || repository.root !== tree) {
+    const all: Buffer[] = []
+    for await (const path of listTree(Buffer.from(tree))) {
+      all.push(path)
+      if (all.length > maxFiles) break
+    }
+    return all
+  }
+  const { runProgram } = await workspaces.openTools()
+  const git = createGit({ runProgram, ownEnv })
+  const { bytes } = await git.require(`listing the files of ${tree}`, {
+    args: ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'],
+    cwd: tree,
+    reads: true,
+  })
+  return split(Buffer.from(bytes))
+}
+
+function split(bytes: Buffer): Buffer[] {
+  const parts: Buffer[] = []
+  for (let from = 0; from < bytes.length; ) {
+    const end = bytes.indexOf(0, from)
+    parts.push(bytes.subarray(from, end === -1 ? bytes.length : end))
+    from = end === -1 ? bytes.length : end + 1
+  }
+  return parts
+}
+
+async function checkSize(tree: string, paths: readonly Buffer[], title: string): Promise<void> {
+  let bytes = 0
+  for (const path of paths.slice(0, maxFiles)) bytes += (await lstat(Buffer.concat([Buffer.from(`${tree}/`), path])).catch(() => undefined))?.size ?? 0
+  if (paths.length <= maxFiles && bytes <= maxBytes) return
+  const why = `it has ${paths.length > maxFiles ? `more than ${formatCount(maxFiles)} files` : `${formatCount(bytes)} bytes`}; mount it, or ignore what is not needed there`
+  throw failure('backend_refused', { target: title, what: 'a copy of the workspace', why })
+}
+
+async function pump(
+  { stdin, canEndInput }: Channel,
+  pieces: AsyncIterable<Uint8Array>,
+  totals: ArchiveTotals,
+  { onStep, title }: SiteCall & { title: string },
+): Promise<void> {
+  let failed = false
+  stdin.on('error', () => {
+    failed = true
+  })
+  let at = performance.now()
+  for await (const piece of pieces) {
+    if (failed || stdin.destroyed) return
+    if (!stdin.write(piece)) await Promise.race([once(stdin, 'drain').catch(() => {}), once(stdin, 'close').catch(() => {})])
+    if (performance.now() - at < tellEveryMs) continue
+    at = performance.now()
+    onStep?.(`copying to ${title}: ${formatCount(totals.files)} files, ${formatCount(totals.bytes)} bytes`)
+  }
+  // The archive says itself where it ends: a channel that cannot end its input alone would end with it.
+  if (canEndInput) stdin.end()
+}
+
+async function finish(channel: Channel): Promise<{ exitCode: number | undefined; said: string }> {
+  try {
+    channel.stdout.resume()
+    const [said, ended] = await Promise.all([textOf(channel.stderr), channel.ended])
+    return { exitCode: 'exitCode' in ended ? ended.exitCode : undefined, said }
+  } finally {
+    channel.close()
+  }
+}
+
+async function textOf(stream: Readable): Promise<string> {
+  let text = ''
+  for await (const piece of stream as AsyncIterable<Uint8Array>) if (text.length < maxSaid) text += Buffer.from(piece).toString('utf8')
+  return text
+}
