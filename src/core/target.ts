@@ -69,6 +69,8 @@ export interface KubernetesTarget extends TargetBasis {
   readonly image?: string | undefined
   /** An existing pod; it is used as it is and never deleted. */
   readonly pod?: string | undefined
+  /** The very pod: another one that has its name by now is none. Written where a site is remembered; absent: whichever has the name. */
+  readonly podUid?: string | undefined
   /** Default: the first one of the pod. */
   readonly container?: string | undefined
   /** What makes the pod: plain, or the custom resources of agent-sandbox. Default `pod`. */

@@ -67,6 +67,9 @@ export interface Access {
   readonly namespace: string | undefined
   /** Where it is from, for sentences: `context dev of /home/me/.kube/config`. */
   readonly from: string
+  /** What names the same again, whatever the current context is by then. */
+  readonly context?: string | undefined
+  readonly file?: string | undefined
 }
 
 export interface KubeconfigRequest {
@@ -114,7 +117,14 @@ export function findAccess(request: KubeconfigRequest): Access {
     throw broken(where, `context ${name} names the cluster ${JSON.stringify(context.cluster)}, which ${cluster ? 'has no server' : 'is not there'}`)
   const user = context.user ? config.users.get(context.user) : {}
   if (!user) throw broken(where, `context ${name} names the user ${JSON.stringify(context.user)}, which is not there`)
-  return { cluster, user, namespace: context.namespace, from: `context ${name} of ${where}` }
+  return {
+    cluster,
+    user,
+    namespace: context.namespace,
+    from: `context ${name} of ${where}`,
+    context: name,
+    file: config.files.length === 1 ? config.files[0] : undefined,
+  }
 }
 
 function nothingRead({ env, userHome, file }: KubeconfigRequest): string {
