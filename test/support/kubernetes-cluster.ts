@@ -1,6 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type FakeCluster, type FakeClusterOptions, openFakeCluster } from './kubernetes-api/open-fake-cluster.ts'
 import { whyNoPods } from './kubernetes-api/pod-process.ts'
 
@@ -14,9 +17,20 @@ export interface Cluster extends AsyncDisposable {
   readonly patch: Readonly<Record<string, unknown>>
   /** Its switches and its insides; undefined: it is a real one. */
   readonly fake: FakeCluster | undefined
-  /** Runs kubectl in the namespace; resolves to what it printed. Throws where it fails. */
-  kubectl(...args: readonly string[]): string
+  /** Runs kubectl in the namespace. */
+  kubectl(args: readonly string[], input?: Uint8Array | string): Promise<Said>
+  /** Makes a pod with one container `main` and resolves when it is ready; its command is an idle one by default. */
+  openPod(name: string, container?: Readonly<Record<string, unknown>>, spec?: Readonly<Record<string, unknown>>): Promise<void>
   close(): Promise<void>
+}
+
+/** What a program printed, and its status; null where it was ended after a minute. */
+export interface Said {
+  readonly code: number | null
+  readonly stdout: Buffer
+  readonly stderr: string
+  /** Of `stdout`. */
+  readonly text: string
 }
 
 const realKubeconfig = process.env.HOLDFAST_TEST_KUBECONFIG || undefined
@@ -38,43 +52,82 @@ export function hasCluster(tests: string): boolean {
 export async function openCluster(options: FakeClusterOptions = {}): Promise<Cluster> {
   if (realKubeconfig !== undefined) return openRealCluster(realKubeconfig)
   const fake = await openFakeCluster(options)
-  const namespace = 'default'
-  return {
+  const place: Place = {
     kubeconfig: fake.kubeconfig,
-    namespace,
+    namespace: 'default',
     image: fake.image,
-    patch: {},
-    fake,
-    kubectl: (...args) => kubectl(fake.kubeconfig, namespace, args),
-    close: fake.close,
-    [Symbol.asyncDispose]: fake.close,
+    patch: { spec: { terminationGracePeriodSeconds: 1 } },
+    home: fake.folder,
   }
+  return { ...place, fake, ...waysOf(place), close: fake.close, [Symbol.asyncDispose]: fake.close }
 }
 
-/** As the README of the real one says: without a pod network, pods are on that of the node, and no image is ever pulled. */
-function openRealCluster(kubeconfig: string): Cluster {
-  const namespace = `holdfast-test-${randomBytes(4).toString('hex')}`
-  kubectl(kubeconfig, 'default', ['create', 'namespace', namespace])
-  const close = async (): Promise<void> => {
-    kubectl(kubeconfig, namespace, ['delete', 'pods', '--all', '--force', '--grace-period=0', '--ignore-not-found', '--wait=false'])
-    kubectl(kubeconfig, 'default', ['delete', 'namespace', namespace, '--wait=false', '--ignore-not-found'])
-  }
-  return {
+interface Place extends Pick<Cluster, 'kubeconfig' | 'namespace' | 'image' | 'patch'> {
+  readonly home: string
+}
+
+/** As its README says: without a pod network, pods are on that of the node, and no image is ever pulled. */
+async function openRealCluster(kubeconfig: string): Promise<Cluster> {
+  const place: Place = {
     kubeconfig,
-    namespace,
+    namespace: `holdfast-test-${randomBytes(4).toString('hex')}`,
     image: process.env.HOLDFAST_TEST_KUBERNETES_IMAGE || 'local/busybash:1',
     patch: { spec: { hostNetwork: true, terminationGracePeriodSeconds: 1 } },
-    fake: undefined,
-    kubectl: (...args) => kubectl(kubeconfig, namespace, args),
-    close,
-    [Symbol.asyncDispose]: close,
+    home: mkdtempSync(join(tmpdir(), 'holdfast-kubectl-')),
+  }
+  const ways = waysOf(place)
+  const made = await ways.kubectl(['create', 'namespace', place.namespace])
+  if (made.code !== 0) throw new Error(made.stderr)
+  let isClosed = false
+  const close = async (): Promise<void> => {
+    if (isClosed) return
+    isClosed = true
+    await ways.kubectl(['delete', 'pods', '--all', '--force', '--grace-period=0', '--ignore-not-found', '--wait=false'])
+    await ways.kubectl(['delete', 'namespace', place.namespace, '--wait=false', '--ignore-not-found'])
+    await rm(place.home, { recursive: true, force: true })
+  }
+  return { ...place, fake: undefined, ...ways, close, [Symbol.asyncDispose]: close }
+}
+
+function waysOf(place: Place): Pick<Cluster, 'kubectl' | 'openPod'> {
+  const kubectl: Cluster['kubectl'] = (args, input) => say(['--kubeconfig', place.kubeconfig, '--namespace', place.namespace, ...args], place.home, input)
+  return {
+    kubectl,
+    async openPod(name, container = {}, spec = {}) {
+      const main = { name: 'main', image: place.image, imagePullPolicy: 'Never', ...container }
+      const pod = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name },
+        spec: { ...(place.patch.spec as object), automountServiceAccountToken: false, restartPolicy: 'Never', containers: [main], ...spec },
+      }
+      const made = await kubectl(['create', '-f', '-'], JSON.stringify(pod))
+      const ready = made.code === 0 ? await kubectl(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s']) : made
+      if (ready.code !== 0) throw new Error(`pod ${name} is not ready: ${ready.stderr}`)
+    },
   }
 }
 
-function kubectl(kubeconfig: string, namespace: string, args: readonly string[]): string {
-  return execFileSync('kubectl', ['--kubeconfig', kubeconfig, '--namespace', namespace, ...args], {
-    encoding: 'utf8',
+function say(args: readonly string[], home: string, input: Uint8Array | string | undefined): Promise<Said> {
+  const child = spawn('kubectl', args, {
+    env: { PATH: process.env.PATH ?? '', HOME: home },
+    stdio: ['pipe', 'pipe', 'pipe'],
     timeout: 60_000,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    killSignal: 'SIGKILL',
+  })
+  const out: Buffer[] = []
+  let stderr = ''
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  child.stdout.on('data', (piece: Buffer) => out.push(piece))
+  child.stderr.on('data', (piece) => {
+    stderr += piece
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => {
+      const stdout = Buffer.concat(out)
+      resolve({ code, stdout, stderr, text: stdout.toString('utf8') })
+    })
   })
 }

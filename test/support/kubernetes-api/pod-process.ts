@@ -1,7 +1,7 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
 /** What a container's processes are to be. */
@@ -164,6 +164,10 @@ function start(enter: string, args: readonly string[], stdin: boolean): Promise<
   const child = spawn(enter, args, { cwd: '/', detached: true, env: {}, stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe', 'pipe'] })
   const report = child.stdio[3] as Readable
   for (const stream of [child.stdin, report]) stream?.on('error', () => {})
+  // What nobody listens to yet when the process ends is thrown away by the runtime: somebody listens from the beginning.
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  child.stdout?.pipe(stdout)
+  child.stderr?.pipe(stderr)
   let said = ''
   let isOver = false
   const exited = new Promise<number>((resolve) => {
@@ -181,14 +185,10 @@ function start(enter: string, args: readonly string[], stdin: boolean): Promise<
     report.on('close', () => {
       const [, code, why] = /^failed (\d+) ([\s\S]*)/m.exec(said) ?? []
       const pid = Number(/^pid (\d+)/m.exec(said)?.[1])
-      if (code === undefined && pid > 0) resolve(processOf(child, { pid, exited, ended, isOver: () => isOver }))
+      if (code === undefined && pid > 0) resolve({ stdin: child.stdin as Writable, stdout, stderr, pid, exited, ended, isOver: () => isOver })
       else reject(new StartError(Number(code ?? 128), why ?? 'it could not be started'))
     })
   })
-}
-
-function processOf({ stdin, stdout, stderr }: ChildProcess, facts: Omit<StartedProcess, 'stdin' | 'stdout' | 'stderr'>): StartedProcess {
-  return { stdin: stdin as Writable, stdout: stdout as Readable, stderr: stderr as Readable, ...facts }
 }
 
 /** Version 1 and 2 of control groups name their files differently. Undefined: this machine lets us make none, and there is no limit. */
