@@ -20,7 +20,7 @@ export interface SshServer extends AsyncDisposable {
   readonly key: string
   readonly hostKey: string
   readonly knownHosts: string
-  /** A configuration for ssh that leads there under the name `box`; `more` are lines in its Host. */
+  /** A configuration for ssh that leads there under the name `box`; `more` are lines in its Host, in the place of those that are usual. */
   config(name: string, more?: readonly string[]): string
   /** The account as a target. */
   target(more?: Partial<SshTarget>): SshTarget
@@ -108,8 +108,8 @@ export async function openSshServer({ sshd = [], shell = '/bin/bash', files = {}
   }
   await start()
   const config = (name: string, more: readonly string[] = []): string => {
-    const lines = [
-      ...more,
+    const given = new Set(more.map((line) => line.split(' ')[0]))
+    const ours = [
       'HostName 127.0.0.1',
       `Port ${port}`,
       `User ${account}`,
@@ -117,6 +117,7 @@ export async function openSshServer({ sshd = [], shell = '/bin/bash', files = {}
       'IdentitiesOnly yes',
       `UserKnownHostsFile ${path('known-hosts')}`,
     ]
+    const lines = [...more, ...ours.filter((line) => !given.has(line.split(' ')[0]))]
     writeFileSync(path(name), `Host box\n${lines.map((line) => `  ${line}\n`).join('')}`)
     return path(name)
   }

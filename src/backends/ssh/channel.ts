@@ -22,16 +22,18 @@ export type Attempt =
   /** The connection is no more, or its master does not answer. */
   | { readonly kind: 'dead' }
 
-/** How often it is looked whether the master of a channel that does not come about still answers, and how long it may take for that. */
+export interface ChannelSettings {
+  readonly argv: readonly string[]
+  readonly signal?: AbortSignal | undefined
+  readonly loginMs: number
+  readonly greetMs: number
+}
+
+/** How often it is looked whether the master of a channel that does not come about still answers. */
 const lookMs = 5_000
-const answerMs = 10_000
 const stdoutBuffer = 256 * 1024
 
-export async function attemptChannel(
-  call: SshCall,
-  path: string,
-  request: { readonly argv: readonly string[]; readonly signal?: AbortSignal | undefined; readonly loginMs: number },
-): Promise<Attempt> {
+export async function attemptChannel(call: SshCall, path: string, request: ChannelSettings): Promise<Attempt> {
   const marks = marksOf(randomBytes(9).toString('hex'))
   const argv = [
     ...call.argv,
@@ -66,7 +68,7 @@ export async function attemptChannel(
       'see what in the login files of the account takes so long or waits for input (~/.bashrc, ~/.profile, ~/.zshenv, config.fish)',
     )
   }
-  return judge(begun, stderr.said, path, call)
+  return judge(begun, stderr.said, await isServing(path, request.greetMs), call)
 }
 
 type Beginning = { readonly kind: 'begun' | 'canceled' | 'dead' | 'slow' } | Refused
@@ -77,13 +79,7 @@ interface Refused {
 }
 
 /** Waits until the far shell says that it is there, or something shows that it will not. */
-async function beginning(
-  launched: Launched,
-  stdout: Readable,
-  mark: Buffer,
-  path: string,
-  { signal, loginMs }: { readonly signal?: AbortSignal | undefined; readonly loginMs: number },
-): Promise<Beginning> {
+async function beginning(launched: Launched, stdout: Readable, mark: Buffer, path: string, { signal, loginMs, greetMs }: ChannelSettings): Promise<Beginning> {
   const stop = new AbortController()
   const waiting = [
     skipTo(stdout, mark).then(
@@ -94,7 +90,7 @@ async function beginning(
       stop.signal.addEventListener('abort', () => clearTimeout(timer))
     }),
     new Promise<Beginning>((resolve) => {
-      const timer = setInterval(async () => (await isServing(path, answerMs)) || resolve({ kind: 'dead' }), lookMs)
+      const timer = setInterval(async () => (await isServing(path, greetMs)) || resolve({ kind: 'dead' }), lookMs)
       stop.signal.addEventListener('abort', () => clearInterval(timer))
     }),
     new Promise<Beginning>((resolve) => {
@@ -110,10 +106,10 @@ async function beginning(
 }
 
 /** ssh ended before the far shell said a word. */
-async function judge({ code, printed }: Refused, said: string, path: string, call: SshCall): Promise<Attempt> {
+function judge({ code, printed }: Refused, said: string, serves: boolean, call: SshCall): Attempt {
   if (/session request failed|Session open refused|open failed/i.test(said)) return { kind: 'full' }
   if (/Control socket connect|read from master failed|mux_client|kex_exchange_identification/.test(said)) return { kind: 'dead' }
-  if (!(await isServing(path, answerMs))) return { kind: 'dead' }
+  if (!serves) return { kind: 'dead' }
   const words = `${printed}\n${said}`.trim().split('\n').slice(-3).join('; ')
   throw failure('backend_refused', {
     target: call.place.title,

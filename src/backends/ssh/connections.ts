@@ -16,8 +16,6 @@ const retryMs = 1_000
 const maxAttempts = 4
 /** While channels are open it is looked so often whether the master answers, which a stopped one never does. */
 const watchMs = 10_000
-const wedgedMs = 30_000
-const answerMs = 10_000
 
 interface Connection {
   /** Under which all processes find its master. */
@@ -36,6 +34,7 @@ export interface ConnectionsSettings {
   readonly folder: string
   readonly idleMs: number
   readonly loginMs: number
+  readonly greetMs: number
 }
 
 /** The connections of one site. Masters are shared with other processes; channels are our own. */
@@ -87,8 +86,7 @@ export class Connections {
         continue
       }
       const socket = await this.serve(connection, signal)
-      const attempt =
-        socket === undefined ? { kind: 'full' as const } : await attemptChannel(this.settings.call, socket, { argv, signal, loginMs: this.settings.loginMs })
+      const attempt = socket === undefined ? { kind: 'full' as const } : await attemptChannel(this.settings.call, socket, { argv, signal, ...this.settings })
       if (socket !== undefined && attempt.kind === 'open') return this.hold(connection, socket, attempt.channel)
       if (attempt.kind === 'full') connection.full = true
       else if (findMaster(connection.name) === socket) connection.dead = socket
@@ -109,7 +107,8 @@ export class Connections {
     const { call, idleMs } = this.settings
     if (!connection.starting) {
       const socket = findMaster(connection.name)
-      if (socket !== undefined && socket !== connection.dead && (connection.channels.size > 0 || (await isServing(socket, answerMs)))) return socket
+      if (socket !== undefined && socket !== connection.dead && (connection.channels.size > 0 || (await isServing(socket, this.settings.greetMs))))
+        return socket
     }
     // Once for all who wait for it; whoever gives up does not take it from the others.
     connection.starting ??= startMaster(call, connection.name, idleMs, this.closing.signal).finally(() => {
@@ -156,7 +155,7 @@ export class Connections {
     this.watching = true
     const open = this.all.flatMap(({ channels }) => [...channels])
     for (const socket of new Set(open.map(([, each]) => each))) {
-      if (await isServing(socket, wedgedMs)) continue
+      if (await isServing(socket, 3 * this.settings.greetMs)) continue
       for (const [channel, its] of open) if (its === socket) channel.lose('the ssh that holds the connection does not answer any more')
     }
     this.watching = false

@@ -84,6 +84,7 @@ export class FarStderr {
     const digits = bytes.subarray(at + this.end.length, at + this.end.length + maxDigits + 1)
     const close = digits.indexOf(endByte)
     if (close === -1) return digits.length > maxDigits ? undefined : 'open'
-    return { status: Number(digits.subarray(0, close).toString('latin1')), next: at + this.end.length + close + 1 }
+    const number = digits.subarray(0, close).toString('latin1')
+    return /^\d+$/.test(number) ? { status: Number(number), next: at + this.end.length + close + 1 } : undefined
   }
 }

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { failure, messageOf } from '../../core/errors.ts'
+import { askProgram } from '../../process/ask-program.ts'
 import { launch } from '../../process/launch.ts'
 import { connectFault, unreachable } from './faults.ts'
 import { endGroup } from './group.ts'
@@ -73,7 +74,18 @@ export async function startMaster(call: SshCall, name: string, idleMs: number, s
     )
   }
   if (code === 0) throw unreachable(call.place, 'ssh connected, but does not share the connection', 'see that this ssh knows ControlMaster')
-  throw connectFault(text, call.place)
+  throw connectFault(`${isFromTheWay(text) ? await askTheWay(call, signal) : ''}${text}`, call.place)
+}
+
+/** A jump host or a ProxyCommand failed: what that said went nowhere, since the standard error of a master is not theirs. */
+const isFromTheWay = (said: string): boolean => /kex_exchange_identification|Connection closed by UNKNOWN|banner exchange: Connection to UNKNOWN/.test(said)
+
+/** Connects once more, by itself, for its words alone. */
+async function askTheWay(call: SshCall, signal: AbortSignal | undefined): Promise<string> {
+  const alone = ['ControlMaster=no', 'ControlPath=none', 'LogLevel=DEBUG1'].flatMap((option) => ['-o', option])
+  const argv = [...call.argv, ...alone, ...call.forSessions, '--', call.host, 'exit 0'] as [string, ...string[]]
+  const question = { argv, cwd: '/', env: call.env, timeoutMs: call.connectTimeoutMs, maxBytes: maxSaidBytes, signal }
+  return (await askProgram(question).catch(() => undefined))?.stderr ?? ''
 }
 
 function turnTo(name: string, socket: string): void {

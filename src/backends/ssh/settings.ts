@@ -7,7 +7,7 @@ import { type SshTools, sshEnvironment } from './tools.ts'
 
 export const defaultConnectTimeoutMs = 20_000
 /** A path that is dead is noticed after three questions without an answer, ten seconds each, so within 40; a stall of ten seconds is survived. */
-const aliveSeconds = 10
+const defaultAliveMs = 10_000
 const aliveQuestions = 3
 const settingsMs = 15_000
 /** Goes into the names of connections: versions that use them differently do not meet. */
@@ -32,7 +32,7 @@ export async function readSettings(target: SshTarget, tools: SshTools, signal: A
   refuseTarget(target)
   const connectTimeoutMs = target.connectTimeoutMs ?? defaultConnectTimeoutMs
   const title = titleOf(target)
-  const argv = ['ssh', ...choicesOf(target), ...optionsFor(connectTimeoutMs)] as [string, ...string[]]
+  const argv = ['ssh', ...choicesOf(target), ...optionsFor(connectTimeoutMs, tools.aliveMs ?? defaultAliveMs)] as [string, ...string[]]
   const env = sshEnvironment(tools.env)
   const said = await ask([...argv, '-G', '--', target.host], env, title, signal)
   const settings = parseSettings(said)
@@ -88,12 +88,14 @@ function choicesOf({ user, port, config }: SshTarget): string[] {
   return [...(config ? ['-F', config] : []), ...(port ? ['-p', String(port)] : []), ...(user ? ['-l', user] : [])]
 }
 
+const seconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))
+
 /** What the person set for sessions at a terminal has no say here; what says where to go, as who and how does. */
-function optionsFor(connectTimeoutMs: number): string[] {
+function optionsFor(connectTimeoutMs: number, aliveMs: number): string[] {
   return [
     'BatchMode=yes',
-    `ConnectTimeout=${Math.max(1, Math.ceil(connectTimeoutMs / 1000))}`,
-    `ServerAliveInterval=${aliveSeconds}`,
+    `ConnectTimeout=${seconds(connectTimeoutMs)}`,
+    `ServerAliveInterval=${seconds(aliveMs)}`,
     `ServerAliveCountMax=${aliveQuestions}`,
     'ForwardAgent=no',
     'ForwardX11=no',

@@ -25,7 +25,7 @@ export const endByte = 0x1e
 /** One line for the POSIX shell, however many lines the arguments have. */
 export function programLine(argv: readonly string[], { end }: Marks): string {
   const words = argv.map(quoted).join(' ')
-  return `holdfast_lf=$(printf '\\nx');holdfast_lf=\${holdfast_lf%x};${words};printf '\\036${end} %d\\036' "$?" >&2\n`
+  return `unset holdfast_line holdfast_lf;holdfast_lf=$(printf '\\nx');holdfast_lf=\${holdfast_lf%x};${words};printf '\\036${end} %d\\036' "$?" >&2\n`
 }
 
 /** In single quotes, where a POSIX shell knows nothing special; line feeds come from a variable. */

@@ -9,6 +9,7 @@ import { connectionsFolder, type SshTools } from './tools.ts'
 
 const defaultIdleMs = 600_000
 const defaultLoginMs = 60_000
+const defaultGreetMs = 10_000
 const examineMs = 30_000
 const maxAnswerBytes = 64 * 1024
 
@@ -19,8 +20,8 @@ export async function openSshSite(target: SshTarget, tools: SshTools, signal?: A
   const folder = connectionsFolder(tools.runtimeFolder)
   if ('why' in folder) throw unreachable(call.place, folder.why, 'make a folder that is yours alone, and name it in XDG_RUNTIME_DIR')
   await sweepSockets(folder.path)
-  const { idleMs = defaultIdleMs, loginMs = defaultLoginMs } = tools
-  const connections = new Connections({ call, folder: folder.path, idleMs, loginMs })
+  const { idleMs = defaultIdleMs, loginMs = defaultLoginMs, greetMs = defaultGreetMs } = tools
+  const connections = new Connections({ call, folder: folder.path, idleMs, loginMs, greetMs })
   try {
     await connections.connect(signal)
     const root = target.root ?? (await homeFolder(connections, title, signal))

@@ -11,6 +11,10 @@ export interface SshTools {
   readonly idleMs?: number | undefined
   /** How long login files of the account may take. Default 60 seconds. */
   readonly loginMs?: number | undefined
+  /** How often a silent server is asked whether it is there; after three questions without an answer the path to it is dead. Default 10 seconds. */
+  readonly aliveMs?: number | undefined
+  /** How long the ssh that holds a connection may take to greet, which it does at once unless it was stopped. Default 10 seconds. */
+  readonly greetMs?: number | undefined
 }
 
 /**
