@@ -10,6 +10,7 @@
 #include "files-list.h"
 #include "files-tree.h"
 #include "files-write.h"
+#include "inherited.h"
 #include "requests.h"
 
 enum { MOST_HANDLES = 256, MOST_BYTES = 1024 * 1024, MOST_ENTRIES = 10000, USUAL_ENTRIES = 1000, MOST_LISTED_BYTES = 3 * 1024 * 1024 };
@@ -683,7 +684,7 @@ static void file_move(struct request *request) {
   end_moving(files);
 }
 
-void request_file(struct request *request) {
+static void handle_request(struct request *request) {
   switch (request->frame->type) {
     case FRAME_FILE_LOOK: file_look(request); break;
     case FRAME_FILE_LIST: file_list(request); break;
@@ -698,4 +699,11 @@ void request_file(struct request *request) {
     case FRAME_FILE_MOVE: file_move(request); break;
     default: file_hash(request);
   }
+}
+
+void request_file(struct request *request) {
+  /* The supervisor keeps its own files to itself; these are like those that commands make. */
+  mode_t own = umask(inherited_usually.mask);
+  handle_request(request);
+  umask(own);
 }

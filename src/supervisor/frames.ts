@@ -25,6 +25,18 @@ export const requests = {
   ping: 14,
   quit: 15,
   forget: 16,
+  fileLook: 32,
+  fileList: 33,
+  fileOpen: 34,
+  fileRead: 35,
+  fileClose: 36,
+  fileStage: 37,
+  fileFill: 38,
+  fileCommit: 39,
+  fileMkdir: 40,
+  fileRemove: 41,
+  fileMove: 42,
+  fileHash: 43,
 } as const
 
 export const answers = {
@@ -40,6 +52,13 @@ export const answers = {
   runs: 137,
   ok: 138,
   error: 139,
+  file: 144,
+  entries: 145,
+  bytes: 146,
+  written: 147,
+  removed: 148,
+  hash: 149,
+  fileRefused: 150,
 } as const
 
 const slabBytes = 64 * 1024
