@@ -5,7 +5,7 @@ import { describe, expect } from 'vitest'
 import type { RunResult } from '../../src/index.ts'
 import { type Place, testsInPlace } from '../cases/place.ts'
 
-const inPlace = testsInPlace(60_000)
+const inPlace = testsInPlace(180_000)
 
 const argv = ['bash', 'build.sh'] as const
 const steps = (time: number): string =>
