@@ -140,7 +140,7 @@ export function containerBody(request: ContainerRequest, traits: EngineTraits): 
   const idleS = Math.max(1, Math.ceil(idleMs / 1000))
   const foreign = Object.keys(target.labels ?? {}).find((name) => name.startsWith('dev.holdfast.'))
   if (foreign) throw failure('invalid', { field: 'labels', value: foreign, accepted: 'labels that do not begin with dev.holdfast.' })
-  const inMemory = memoryFolders(request, traits)
+  const inMemory = memoryFolders(request)
   return {
     Image: image.name,
     Entrypoint: ['/bin/sh', '-c', firstProcess, 'holdfast', String(idleS), String(Math.max(1, Math.min(15, Math.floor(idleS / 8)))), privateFolder],
@@ -178,16 +178,14 @@ export function containerBody(request: ContainerRequest, traits: EngineTraits): 
   }
 }
 
-function memoryFolders(request: ContainerRequest, traits: EngineTraits): Readonly<Record<string, string>> {
-  const { target, placement } = request
+function memoryFolders({ target, placement }: ContainerRequest): Readonly<Record<string, string>> {
   const options = (mode: string, size?: number): string => ['rw', 'exec', 'nosuid', 'nodev', `mode=${mode}`, ...(size ? [`size=${size}`] : [])].join(',')
   const folders = Object.fromEntries(Object.entries(target.tmpfs ?? {}).map(([path, size]) => [posix.normalize(path), options('1777', size)]))
   if (!target.readOnly) return folders
-  const [uid, gid] = idsOf(userOf(request, traits))
   return {
     '/tmp': options('1777'),
     [privateFolder]: options('1777'),
-    ...(placement.workspace === 'copied' ? { [placement.root]: uid === undefined ? options('1777') : `${options('755')},uid=${uid},gid=${gid}` } : {}),
+    ...(placement.workspace === 'copied' ? { [placement.root]: options('1777') } : {}),
     ...folders,
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs'
 import { posix } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Channel, Site, SiteState } from '../../core/channel.ts'
@@ -9,6 +10,7 @@ import {
   containerBody,
   containerName,
   defaultIdleMs,
+  type EngineTraits,
   foldersToMake,
   labels,
   madeHome,
@@ -84,6 +86,9 @@ async function create(engine: Engine, target: DockerTarget, ref: string, tools: 
   const title = `docker image ${ref}`
   const image = await requireImage(engine, ref, target.pull ?? 'missing', tools, signal)
   const placement = placeWorkspace(target, isLocal(engine.endpoint), tools.root, tools.mounts)
+  // Podman would make a folder that is missing, as root.
+  const missing = isLocal(engine.endpoint) ? placement.mounts.find(({ from }) => !statSync(from, { throwIfNoEntry: false })) : undefined
+  if (missing) throw failure('root_missing', { root: missing.from })
   const request: ContainerRequest = { target, image, placement, uid: tools.uid, gid: tools.gid, owner: tools.owner, key: tools.key }
   const name = containerName(tools.key, specHash(request))
   const until = performance.now() + goneWithinMs
@@ -155,7 +160,12 @@ async function createNew(engine: Engine, request: ContainerRequest, name: string
 /** Podman says 500 where Docker says 409. */
 const isNameTaken = (error: unknown): boolean => error instanceof EngineRefusal && /already in use/i.test(error.message)
 
-async function traitsOfEngine(engine: Engine, signal: AbortSignal): Promise<ReturnType<typeof traitsOf>> {
+async function traitsOfEngine(engine: Engine, signal: AbortSignal): Promise<EngineTraits> {
+  const { at } = engine.endpoint
+  // Podman takes seconds to tell of itself, and its socket belongs to the account that it runs as.
+  if (engine.product === 'podman' && 'socketPath' in at) {
+    return { rootless: (statSync(at.socketPath, { throwIfNoEntry: false })?.uid ?? 0) !== 0, remapped: false, selinux: existsSync('/sys/fs/selinux/enforce') }
+  }
   const { SecurityOptions } = await engine.askJson<{ SecurityOptions?: readonly string[] | null }>({ method: 'GET', path: '/info', signal })
   return traitsOf(SecurityOptions)
 }

@@ -25,7 +25,7 @@ const endWords = (exitCode: number | undefined, outOfMemory: boolean): string =>
 interface EngineEvent {
   readonly Action?: string
   readonly status?: string
-  readonly Actor?: { readonly Attributes?: Readonly<Record<string, string>> }
+  readonly Actor?: { readonly ID?: string; readonly Attributes?: Readonly<Record<string, string>> }
 }
 
 /** How a container ended that the engine has removed, as far as it remembers its last events. */
@@ -37,21 +37,16 @@ export async function describeEnd(engine: Engine, id: string, created: string): 
   })
   const since = Math.floor(Date.parse(created) / 1000)
   try {
-    const answer = await engine.ask({
-      method: 'GET',
-      path: '/events',
-      // Podman would wait for further ones; `until` in the future makes Docker wait.
-      query: {
-        since: String(Number.isNaN(since) ? 0 : since),
-        until: String(Math.floor(Date.now() / 1000)),
-        stream: 'false',
-        filters: JSON.stringify({ container: [id] }),
-      },
-      timeoutMs: 10_000,
-    })
+    // Podman would wait for further ones, and finds none of a container that is gone where it is asked for those of one.
+    const filters = engine.product === 'podman' ? { type: ['container'] } : { container: [id] }
+    // Up to the end of this second: the last event may be of this very moment.
+    const until = Math.floor(Date.now() / 1000) + 1
+    const query = { since: String(Number.isNaN(since) ? 0 : since), until: String(until), stream: 'false', filters: JSON.stringify(filters) }
+    const answer = await engine.ask({ method: 'GET', path: '/events', query, timeoutMs: 10_000 })
     const events = answer.text.split('\n').flatMap((line): EngineEvent[] => {
       try {
-        return [JSON.parse(line) as EngineEvent]
+        const event = JSON.parse(line) as EngineEvent
+        return event.Actor?.ID === id ? [event] : []
       } catch {
         return []
       }

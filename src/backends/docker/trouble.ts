@@ -76,6 +76,6 @@ export function troubleOf(error: unknown, target: string, what: string): unknown
 
 /** Podman answers 500, and Docker at times, where the request itself is what is wrong. */
 const isAboutTheRequest = (why: string): boolean =>
-  /invalid|unknown (?:flag|capability|user)|no such file or directory|executable file not found|permission denied|not supported|unable to find user|no matching entries|does not exist/i.test(
+  /invalid|unknown (?:flag|capability|user)|no such file or directory|executable file not found|permission denied|not supported|unable to find|network .* not found|no matching entries|does not exist/i.test(
     why,
   )
