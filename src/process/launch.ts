@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
+import { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import type { ProcessIdentity } from '../core/run.ts'
 import { firstLineOf } from './first-line.ts'
@@ -25,6 +26,8 @@ export interface Launched {
   readonly exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   /** True until the first process has been waited for: as long, its pid and group id cannot belong to anybody else. */
   unreaped(): boolean
+  /** Whether it is to keep this process alive, which it does from its start on. */
+  hold(isNeeded: boolean): void
 }
 
 /**
@@ -63,13 +66,20 @@ export async function launch(request: LaunchRequest): Promise<Launched> {
     })
   })
   const stdin = pipes.stdin?.ours ?? child.stdin ?? undefined
+  const stdout = (pipes.stdout?.ours ?? child.stdout) as Readable
+  const stderr = (pipes.stderr?.ours ?? child.stderr) as Readable
   return {
     identity: identifyChild(pid),
-    stdout: (pipes.stdout?.ours ?? child.stdout) as Readable,
-    stderr: (pipes.stderr?.ours ?? child.stderr) as Readable,
+    stdout,
+    stderr,
     stdin: request.stdin !== 'none' ? stdin : undefined,
     exit,
     unreaped: () => !reaped,
+    hold(isNeeded) {
+      const how = isNeeded ? 'ref' : 'unref'
+      child[how]()
+      for (const stream of [stdin, stdout, stderr]) if (stream instanceof Socket) stream[how]()
+    },
   }
 }
 

@@ -211,6 +211,7 @@ function toChannel(launched: Launched, { stdout, stderr, arrived }: Output, far:
     stderr,
     canEndInput: true,
     ended,
+    hold: (isNeeded) => launched.hold(isNeeded),
     close: () => {
       why ??= 'the channel was closed here'
       close()
