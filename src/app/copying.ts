@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { failure } from '../core/errors.ts'
 import type { FileEntry, Files } from '../core/files.ts'
@@ -112,14 +113,16 @@ async function copyFile(
   tell: () => void,
 ): Promise<{ path: string; sha256: string }> {
   const download = await from.download(path)
+  const hash = createHash('sha256')
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for await (const piece of download.pieces) {
+      hash.update(piece)
       yield piece
       tally.bytes += piece.length
       tell()
     }
-    // The other side may have read other bytes than it sent; then nothing is written.
-    await download.sha256
+    // Where other bytes arrived than were read there, nothing is written.
+    if ((await download.sha256) !== hash.digest('hex')) throw failure('file_changed', { path, why: 'other bytes arrived than were sent' })
   }
   const written = await to.upload(target, pieces(), { mode: Number.parseInt(mode, 8) & 0o777 })
   const sha256 = await download.sha256
