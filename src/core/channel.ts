@@ -21,6 +21,8 @@ export interface Channel {
    * without one: then the program may still run. A status is never invented.
    */
   readonly ended: Promise<ExitStatus>
+  /** Whether the connection is to keep this process alive; absent: it always does. */
+  hold?(isNeeded: boolean): void
   /** Lets go of the connection, at once. The program may live on. Harmless when called twice. */
   close(): void
 }

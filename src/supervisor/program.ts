@@ -11,10 +11,24 @@ export interface SupervisorSearch {
   readonly folders: readonly string[]
   readonly platform: string
   readonly arch: string
+  /** It is for another machine: here it need not be executable. */
+  readonly isForeign?: boolean | undefined
+}
+
+/** The name that Node has for a processor, by the names that `uname -m` has for it. */
+const processors: Readonly<Record<string, string | undefined>> = { x86_64: 'x64', amd64: 'x64', aarch64: 'arm64', arm64: 'arm64' }
+/** As `uname -m` names them on Linux. */
+export const knownMachines = ['x86_64', 'aarch64'] as const
+
+/** The program for a machine that runs Linux on this processor, as `uname -m` names it. */
+export function supervisorFor(machine: string, folders: readonly string[] = ownSearch().folders): SupervisorProgram {
+  const arch = Object.hasOwn(processors, machine) ? processors[machine] : undefined
+  if (arch === undefined) return missing(`there is no supervisor for the processor ${machine}`)
+  return findSupervisor({ folders, platform: 'linux', arch, isForeign: true })
 }
 
 /** Costs two small reads and starts nothing: whether the program really runs is found when it is started. */
-export function findSupervisor({ folders, platform, arch }: SupervisorSearch = ownSearch()): SupervisorProgram {
+export function findSupervisor({ folders, platform, arch, isForeign = false }: SupervisorSearch = ownSearch()): SupervisorProgram {
   if (platform !== 'linux') return missing(`the supervisor is for Linux, and this is ${platform}`)
   const name = `holdfast-supervisor-linux-${arch}`
   const folder = folders.find((candidate) => existsSync(join(candidate, name)))
@@ -26,7 +40,7 @@ export function findSupervisor({ folders, platform, arch }: SupervisorSearch = o
   try {
     if (!statSync(path).isFile()) return missing(`${path} is not a file`)
     // Refuses also what is on a disk that is mounted with noexec.
-    accessSync(path, constants.X_OK)
+    accessSync(path, isForeign ? constants.R_OK : constants.X_OK)
   } catch (error) {
     return missing(`${path} cannot be executed: ${messageOf(error)}`)
   }

@@ -1,0 +1,217 @@
+import type { ResolvedCommand } from '../core/command.ts'
+import { checkTexts, commandTooLarge } from '../core/command-texts.ts'
+import type { EndRecord } from '../core/end-record.ts'
+import { failure, type HoldfastError, hasReason } from '../core/errors.ts'
+import type { Listening, RunStatus, SupervisedSession, SupervisionTerms } from '../core/supervised.ts'
+import type { CommandRules } from '../supervisor/session.ts'
+import { farFolder } from './far-folder.ts'
+import type { Link, Linked } from './link.ts'
+import { type Found, Mirror } from './mirrored-run.ts'
+import { settle, writeProcessHere } from './settle.ts'
+
+/** Sessions of a supervisor that is somewhere else, with the folders of their runs here. */
+
+export interface MirrorPlace {
+  readonly link: Link
+  /** The folder here that keeps a run. */
+  folderOf(run: string): string
+}
+
+/** Of a run of which only the end is known here: the limit of its logs is not. */
+const unknownLimit = 64 * 1024 * 1024
+/** How often it is looked whether what a run left behind has let go of its output. */
+const lateMs = 5_000
+
+export function openMirroredSession({ link, folderOf }: MirrorPlace): SupervisedSession {
+  const mirrors = new Map<string, Mirror>()
+  /** Runs that are over, of which the site still has something, with their folders here. */
+  const kept = new Map<string, string>()
+  const folders = new Map<string, string>()
+  let isClosed = false
+  let looking: NodeJS.Timeout | undefined
+
+  const folderHere = (run: string): string => folders.get(run) ?? folderOf(run)
+
+  /** The run over what serves now, from where its logs here stand. */
+  async function find(run: string, from: { stdout: number; stderr: number }): Promise<Found> {
+    const { session, connection } = await link.current()
+    const attached = await session.attach(run, { kind: 'everything', from })
+    if (attached) return { kind: 'running', run: attached }
+    const text = await readFarEnd({ session, connection }, run)
+    return text === undefined ? { kind: 'unknown' } : { kind: 'over', text }
+  }
+
+  function open(id: string, folder: string, maxOutputBytes: number): Mirror {
+    const mirror = new Mirror({
+      id,
+      folder,
+      maxOutputBytes,
+      link,
+      whenDone(isKept) {
+        mirrors.delete(id)
+        if (isKept) keep(id, folder)
+      },
+    })
+    mirrors.set(id, mirror)
+    folders.set(id, folder)
+    return mirror
+  }
+
+  const again = (mirror: Mirror) => (): Promise<Found> => insist(() => find(mirror.id, mirror.reached))
+
+  /** What contact is lost over is tried again, for as long as it can be found. */
+  async function insist<T>(step: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await step()
+      } catch (error) {
+        if (!hasReason(error, 'supervisor_lost') || !link.open || isClosed) throw error
+      }
+    }
+  }
+
+  /** Starts it once, whatever becomes of the connection meanwhile. */
+  async function startOnce(command: ResolvedCommand, terms: SupervisionTerms): Promise<Found> {
+    for (;;) {
+      const { session } = await link.current()
+      try {
+        return { kind: 'running', run: await session.start(command, terms) }
+      } catch (error) {
+        const wasAsked = hasReason(error, 'supervisor_lost') && error.details.unsent !== true
+        const isThere = hasReason(error, 'supervisor_refused') && error.details.answer === 'already_exists'
+        if (!wasAsked && !isThere && !(hasReason(error, 'supervisor_lost') && link.open && !isClosed)) throw error
+        if (!wasAsked && !isThere) continue
+        const found = await insist(() => find(terms.id, { stdout: 0, stderr: 0 })).catch(() => {
+          throw error
+        })
+        if (found.kind !== 'unknown') return found
+        if (isThere) throw error
+      }
+    }
+  }
+
+  /** What is left of runs that are over, once what they left behind has let go. */
+  async function lookForLate(): Promise<void> {
+    const { session, connection } = await link.current()
+    const held = new Set(await session.runs())
+    for (const [run, folder] of [...kept]) {
+      if (held.has(run)) continue
+      await finish({ session, connection }, run, folder)
+      kept.delete(run)
+    }
+  }
+
+  function keep(run: string, folder: string): void {
+    kept.set(run, folder)
+    looking ??= setInterval(() => void lookForLate().catch(() => {}), lateMs).unref()
+  }
+
+  /** All of a run that is over and not held; undefined where the site knows nothing of its end. */
+  async function finish(linked: Linked, run: string, folder: string): Promise<EndRecord | undefined> {
+    const text = await readFarEnd(linked, run)
+    if (text === undefined) return undefined
+    const far = farFolder(linked.connection, run)
+    const { record, whole } = await settle(folder, run, text, far)
+    if (whole && !(await far.forget())) keep(run, folder)
+    return record
+  }
+
+  return {
+    logs: 'written',
+    get handle() {
+      return link.last.connection.path
+    },
+    get supervisor() {
+      return link.last.connection.supervisor
+    },
+    get build() {
+      return link.last.connection.build
+    },
+    get open() {
+      return link.open && !isClosed
+    },
+    runs: () => insist(async () => (await link.current()).session.runs()),
+    async start(command, terms) {
+      const home = link.last.connection.home
+      const mirror = open(terms.id, terms.folder, terms.limits.maxOutputBytes)
+      try {
+        const far = { ...terms, folder: `${home}/runs/${terms.id}`, listen: { kind: 'everything' } as const, making: { files: command.files ?? [] } }
+        const found = await startOnce(command, far)
+        if (found.kind === 'unknown') throw failure('supervisor_lost', { why: 'nothing is known of the run' })
+        if (found.kind === 'running') writeProcessHere(terms.folder, found.run.process)
+        mirror.follow(found, again(mirror))
+      } catch (error) {
+        mirrors.delete(terms.id)
+        throw error
+      }
+      return mirror.listen(terms.listen, { stdout: 0, stderr: 0 })
+    },
+    async attach(run, listen) {
+      if (isClosed) throw failure('closed', {})
+      const active = mirrors.get(run)
+      if (active) return active.listen(listen, await beginning(active, listen))
+      const folder = folderHere(run)
+      const mirror = open(run, folder, unknownLimit)
+      try {
+        const from = mirror.reached
+        const wanted = listen.kind === 'everything' && listen.from
+        const found = await insist(() =>
+          find(run, wanted ? { stdout: Math.min(from.stdout, wanted.stdout), stderr: Math.min(from.stderr, wanted.stderr) } : from),
+        )
+        if (found.kind === 'running') {
+          mirror.follow(found, again(mirror))
+          return mirror.listen(listen, await beginning(mirror, listen))
+        }
+        mirrors.delete(run)
+        if (found.kind === 'over') await insist(async () => finish(await link.current(), run, folder))
+        return undefined
+      } catch (error) {
+        mirrors.delete(run)
+        throw error
+      }
+    },
+    async close() {
+      isClosed = true
+      clearInterval(looking)
+      await link.close()
+    },
+  }
+}
+
+/** Where a listener begins: where it wants, or where the run stands. */
+async function beginning(mirror: Mirror, listen: Listening): Promise<{ stdout: number; stderr: number }> {
+  if (listen.kind !== 'everything') return mirror.reached
+  if (listen.from) return { ...listen.from }
+  const { stdout, stderr } = await mirror.ask<Pick<RunStatus, 'stdout' | 'stderr'>>(
+    (run) => run.status(),
+    (record) => record,
+  )
+  return { stdout: stdout.bytes, stderr: stderr.bytes }
+}
+
+async function readFarEnd({ connection }: Linked, run: string): Promise<string | undefined> {
+  const parts: Uint8Array[] = []
+  const found = await farFolder(connection, run).read('end.json', 0, (piece) => void parts.push(piece))
+  return found ? Buffer.concat(parts).toString('utf8') : undefined
+}
+
+/** Commands of a Linux that is not this one: nothing of it can be looked at here. */
+export const farRules: CommandRules = {
+  check: (command) => checkTexts(command, 'linux'),
+  tooLarge: commandTooLarge,
+  refusal({ stage, errno }, command, { folder }): HoldfastError {
+    const program = command.argv[0]
+    const cwd = command.cwd
+    if (stage === 'folder') return failure('home_unusable', { path: folder, why: errno })
+    if (stage === 'cwd') {
+      if (errno === 'ENOENT') return failure('cwd_missing', { cwd })
+      return errno === 'ENOTDIR' ? failure('cwd_not_directory', { cwd }) : failure('cwd_forbidden', { cwd })
+    }
+    if (stage === 'program') {
+      if (errno === 'ENOENT' || errno === 'ENOTDIR') return failure('program_missing', { program })
+      if (errno === 'EACCES' || errno === 'EPERM' || errno === 'ENOEXEC' || errno === 'EISDIR') return failure('program_not_executable', { program })
+    }
+    if (errno === 'E2BIG') return commandTooLarge(command)
+    return failure('start_failed', { program, errno })
+  },
+}
