@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { App } from './app/api.ts'
 import { createApp } from './app/app.ts'
 import type { AppBasis, AppEquipment, Place, WorkspaceBasis } from './app/context.ts'
+import type { OpenTargetRequest } from './app/far.ts'
 import { describeHome, type Home, type HomePlace } from './app/home.ts'
 import type { TimeLeft } from './app/hooks.ts'
 import type { HookTrouble } from './app/hooks-log.ts'
@@ -14,12 +15,12 @@ import type { Processes } from './app/run-index.ts'
 import type { AppSettings } from './app/settings.ts'
 import { type LoadedConfig, loadConfig, personConfigPath } from './config/load.ts'
 import type { Session } from './core/backend.ts'
+import type { Site } from './core/channel.ts'
 import { failure, HoldfastError, hasReason } from './core/errors.ts'
 import { mcpTimeoutMs } from './core/limits.ts'
 import { monotonicMs } from './core/monotonic.ts'
 import { secretsOf } from './core/secret-names.ts'
 import type { Store } from './core/store.ts'
-import { targetTitle } from './core/target.ts'
 import { version } from './core/version.ts'
 import type { LockFile } from './core/workspace.ts'
 import { findRepository, headOf, type Repository } from './git/repository.ts'
@@ -37,6 +38,8 @@ export interface OpenOptions {
   readonly surface: 'cli' | 'mcp' | 'library'
   /** Runs end with this process, also those that would live on. */
   readonly ephemeral?: boolean | undefined
+  /** Another way to open the sites of targets, for tests. */
+  readonly openSite?: ((request: OpenTargetRequest) => Promise<Site>) | undefined
 }
 
 export async function openApp(options: OpenOptions): Promise<App> {
@@ -85,11 +88,15 @@ async function openBasis(options: OpenOptions): Promise<OpenedBasis> {
     ephemeral: options.ephemeral === true,
     openPlace: () => openPlace({ root, home: home.path, env, use: config.settings.supervisor }),
     openPlainSession: () => openPlainSession(root),
-    examineBackend: async () => ({ usable: false, detail: 'there is no way to it yet' }),
-    reapSites: async () => ({ removed: [], kept: [], problems: [] }),
-    openTarget: async ({ target }) => {
-      throw failure('backend_unavailable', { target: targetTitle(target), why: 'there is no way to it yet' })
-    },
+    openTarget: async (request) =>
+      (await import('./open-target.ts')).openTarget(request, {
+        env,
+        home: home.path,
+        folderOf: (run) => basis.records.folder(run).path,
+        openSite: options.openSite,
+      }),
+    examineBackend: async (backend) => (await import('./open-target.ts')).examineBackend(backend, env),
+    reapSites: async (targets, dryRun) => (await import('./open-target.ts')).reapSites(targets, dryRun, env),
     reachSupervisor: async (socket) => (await import('./backends/host/supervised.ts')).reachSupervisedHostSession(socket),
     openLock,
     openScan() {

@@ -29,6 +29,7 @@ const mayImport: Record<string, readonly string[] | '*'> = {
   'surfaces/acp': ['surfaces/mcp', 'app', 'core'],
   'surfaces/cli': ['surfaces/mcp', 'surfaces/acp', 'compose', 'operations', 'app', 'providers', 'hosts', 'core'],
   compose: '*',
+  'open-target': '*',
   index: '*',
 }
 /** Words for streams are no I/O. */
