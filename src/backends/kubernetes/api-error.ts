@@ -51,7 +51,8 @@ export function toFailure(error: unknown, target: string): HoldfastError {
   if (error instanceof HoldfastError) return error
   if (!(error instanceof ApiError)) return failure('backend_unavailable', { target, why: unwrap(error) }, error)
   const { http, status, asked } = error
-  const why = status.message || `HTTP ${http}`
+  // Old servers go on with pieces of what they were sent.
+  const why = (status.message || `HTTP ${http}`).replace(/, error found in #\d+ byte of [\s\S]*$/, '')
   if (http === 401) return failure('backend_unauthenticated', { target, why, help: 'log in again; kubectl auth whoami shows whether it helped' }, error)
   if (http === 403) return denied(error, target, why)
   if (http === 404) return missing(error, target, why)

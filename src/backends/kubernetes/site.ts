@@ -193,8 +193,12 @@ async function siteOf({ api, access, target, tools, livenessMs, signal }: Openin
   const channels = new Set<Channel>()
   let closed = false
   let keptAt = monotonicMs()
-  const exec = (argv: readonly [string, ...string[]], asked?: AbortSignal): Promise<Channel> =>
-    openExec(api, { namespace, pod: name, container, argv, target: title, livenessMs, signal: asked })
+  let halfClose: boolean | undefined
+  const exec = async (argv: readonly [string, ...string[]], asked?: AbortSignal): Promise<Channel> => {
+    const channel = await openExec(api, { namespace, pod: name, container, argv, target: title, livenessMs, signal: asked })
+    halfClose = channel.canEndInput
+    return channel
+  }
 
   const arrive = async (): Promise<boolean> => {
     const { exitCode, stdout, stderr } = await collect(await exec(arrivalArgv, signal))
@@ -243,6 +247,10 @@ async function siteOf({ api, access, target, tools, livenessMs, signal }: Openin
     workspace: 'own',
     privateFolders: ours ? [privateFolder] : [],
     rights,
+    /** As the last exec found it. */
+    get halfClose() {
+      return halfClose
+    },
     async open(request) {
       if (closed) throw failure('closed', {})
       const channel = await exec(needsHome ? ['env', `HOME=${madeHome}`, ...request.argv] : request.argv, request.signal)
