@@ -49,7 +49,7 @@ export interface Call {
 export interface Called {
   readonly code: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly body: KubeObject & Record<string, never>
+  readonly body: KubeObject
   readonly text: string
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { ContainerLog } from './container-log.ts'
 import {
   type Condition,
@@ -286,7 +287,7 @@ export class PodRun {
     this.kubelet.tell(this.first, 'Normal', 'Started', `Started container ${spec.name}`)
     this.setStatus(spec, { running: { startedAt: held.startedAt } })
     const code = await running.exited
-    await running.ended
+    await Promise.all([finished(running.stdout), finished(running.stderr)].map((end) => end.catch(() => {})))
     const reason = code === 137 && running.outOfMemoryKills() > 0 ? 'OOMKilled' : code === 0 ? 'Completed' : 'Error'
     await running.forget()
     const willRunAgain = this.first.spec.restartPolicy === 'Always' && !this.isTerminating && !this.isGone

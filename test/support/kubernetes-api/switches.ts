@@ -16,7 +16,7 @@ export interface Seen {
 
 export interface Refusal {
   readonly status: 401 | 403 | 404 | 409 | 429 | 500 | 503 | 504
-  /** How many requests; default 1. */
+  /** How many requests; default: all from now on. */
   times?: number
   /** Which ones; default: all but discovery. */
   readonly matches?: (seen: Seen) => boolean
