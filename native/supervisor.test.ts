@@ -7,6 +7,7 @@ import { openWorld } from '../test/support/world.ts'
 import { declareCommandTests } from './supervisor-commands-suite.ts'
 import { declareEndingTests } from './supervisor-endings-suite.ts'
 import { declareFarTests } from './supervisor-far-suite.ts'
+import { declareFileKillTests, declareFileTests } from './supervisor-files-suite.ts'
 import { declareLifeTests } from './supervisor-life-suite.ts'
 import { declareOutputTests } from './supervisor-output-suite.ts'
 
@@ -18,6 +19,7 @@ describe.runIf(hasCompiler)('the supervisor', () => {
   declareOutputTests(packedProgram)
   declareLifeTests(packedProgram)
   declareFarTests(packedProgram)
+  declareFileTests(packedProgram)
 })
 
 describe.runIf(hasCompiler)('the supervisor with sanitizers', () => {
@@ -37,6 +39,7 @@ describe.runIf(hasCompiler)('the supervisor with sanitizers', () => {
   declareOutputTests(program)
   declareLifeTests(program)
   declareFarTests(program)
+  declareFileTests(program)
 
   it('found nothing wrong', () => {
     const found = readdirSync(world.folder).filter((name) => name.startsWith('sanitizer'))
@@ -44,12 +47,14 @@ describe.runIf(hasCompiler)('the supervisor with sanitizers', () => {
   })
 })
 
-describe.runIf(hasCompiler)('the supervisor that is held up while it looks after its place', () => {
+describe.runIf(hasCompiler)('the supervisor that is held up, or killed, at a step', () => {
   const world = openWorld()
   const path = world.path('supervisor')
 
   beforeAll(() => buildVariant('faults', path), mostBuildMs)
   afterAll(() => world[Symbol.asyncDispose]())
+
+  declareFileKillTests(path)
 
   it('makes nothing anew for somebody who left before it was removed, and ends', async () => {
     const fault = world.path('fault')

@@ -3,60 +3,14 @@ import { once } from 'node:events'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { swappedCalls, swapper } from '../../test/support/swapped-links.ts'
 import { openWorld } from '../../test/support/world.ts'
 import { HoldfastError } from '../core/errors.ts'
-import type { Files } from '../core/files.ts'
 import { identifySelf, isAlive } from '../process/identity.ts'
 import { type DirectoryOpener, directoryOpener, directoryOpeners } from './directory.ts'
 import { createHostFiles } from './host-files.ts'
 
 const machine = { self: identifySelf(), isAlive }
-
-// Puts links that lead out in the place of a directory and of a file, and these back, as fast as it can, until its input ends.
-const swapper = `
-import { renameSync, symlinkSync, unlinkSync } from 'node:fs'
-let isOver = false
-process.stdin.on('end', () => { isOver = true }).resume()
-const tries = (act) => { try { act() } catch {} }
-function round() {
-  for (let i = 0; i < 50; i += 1) {
-    for (const [name, target] of [['d', '../outside'], ['f', '../outside/victim']]) {
-      tries(() => renameSync(name, name + '.kept'))
-      tries(() => symlinkSync(target, name))
-      tries(() => unlinkSync(name))
-      tries(() => renameSync(name + '.kept', name))
-    }
-  }
-  if (isOver) return
-  setImmediate(round)
-}
-process.stdout.write('swapping')
-round()
-`
-
-const calls: readonly ((files: Files, round: number) => Promise<unknown>)[] = [
-  (files, round) => files.write('d/victim', `written ${round}`),
-  (files, round) => files.write(`d/new-${round % 7}`, 'new'),
-  (files) => files.write('f', 'written'),
-  (files) => files.append('d/victim', '+'),
-  (files) => files.append('f', '+'),
-  (files, round) => files.mkdir(`d/made-${round % 7}/deep`),
-  (files, round) => files.remove(`d/new-${round % 7}`),
-  (files, round) => files.remove(`d/made-${round % 7}`, { recursive: true }),
-  (files) => files.remove('d/precious', { recursive: true }),
-  (files) => files.readText('d/victim'),
-  (files) => files.readText('f'),
-  async (files) => {
-    const bound = await files.openBound('d/victim')
-    try {
-      return { text: Buffer.from(await bound.read(0, 100)).toString() }
-    } finally {
-      bound.close()
-    }
-  },
-  (files) => files.list('d'),
-  (files) => files.stat('d/victim'),
-]
 
 const rounds = 4_000
 /** So long it tries at least, where the rounds are not done before. */
@@ -95,7 +49,7 @@ it.runIf(directoryOpener().way === 'handles')(
         return ms > mostMs || (isMetOften() && (round >= rounds || ms > leastMs))
       }
       for (let round = 0; !isEnough(round); round += 1) {
-        const call = calls[round % calls.length]!
+        const call = swappedCalls[round % swappedCalls.length]!
         const end = await call(files, round).then(
           (value) => {
             expect(JSON.stringify(value)).not.toMatch(/secret|precious/)
@@ -124,7 +78,7 @@ it.runIf(directoryOpener().way === 'handles')(
 )
 
 it.each(['handles', 'paths'] as const)('a directory that is swapped just before it is opened leads nothing out, by %s', async (way) => {
-  for (const call of calls) {
+  for (const call of swappedCalls) {
     await using world = openWorld()
     for (const folder of ['ws/d', 'outside']) mkdirSync(world.path(folder), { recursive: true })
     writeFileSync(world.path('outside/victim'), 'secret')
