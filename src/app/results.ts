@@ -58,7 +58,9 @@ export function toResultNow(
     durationMs: record.durationMs,
     stdout: toStream(folder, 'stdout', record.stdout),
     stderr: toStream(folder, 'stderr', record.stderr),
-    digest: fitInto(roomFor(context, size), (budget) => digestRun({ ...shown, limits: record.limits ?? null }, streams, { budget, comparison })),
+    digest: fitInto(roomFor(context, size), (budget) =>
+      digestRun({ ...shown, cwd: whereOf(record), limits: record.limits ?? null }, streams, { budget, comparison }),
+    ),
     comparison: comparison ? toComparison(comparison) : null,
     leftovers,
     usage: record.usage ?? null,
@@ -77,6 +79,9 @@ export function toResultNow(
     warnings: shown.warnings,
   }
 }
+
+/** At a target its name stands before the working directory, which is there. */
+const whereOf = ({ target, cwd }: RunRecord): string => (target ? `${target.backend} ${target.name}: ${cwd}` : cwd)
 
 function toStream(folder: RunFolder, stream: StreamName, totals: StreamTotals): StreamResult {
   return { ...totals, path: folder[stream] }
