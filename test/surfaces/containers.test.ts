@@ -3,12 +3,15 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openHoldfast } from '../../src/index.ts'
 import { engineKinds, startEngine, type TestEngine, whyNoEngine } from '../support/docker-engine.ts'
 import { isSupervised } from '../support/modes.ts'
 import { openWorld, type World } from '../support/world.ts'
 
-/** The command line with real containers: what a person types, in a repository and in a workspace of it. */
+/** Every surface with real containers: what a person types, in a repository and in a workspace of it. */
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const run = promisify(execFile)
@@ -52,6 +55,22 @@ for (const kind of engineKinds) {
       expect(JSON.parse(named.stdout)).toMatchObject({ target: { backend: 'docker', name: 'box' }, outcome: { exitCode: 3 } })
       expect(readFileSync(join(world.root, 'made'), 'utf8')).toBe('made\n')
       expect(await engine.containers()).toHaveLength(1)
+    })
+
+    it('does the same over MCP and for a program', { timeout: slow }, async () => {
+      const env = { ...world.env, ...engine.env }
+      const client = new Client({ name: 'test', version: '1' })
+      await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli, 'mcp'], cwd: world.root, env }))
+      try {
+        const answer = await client.callTool({ name: 'exec', arguments: { script: 'cat file; exit 4', target: 'box' } })
+        expect(answer.structuredContent).toMatchObject({ target: { backend: 'docker', name: 'box' }, outcome: { exitCode: 4 }, stdout: { lines: 1 } })
+      } finally {
+        await client.close()
+      }
+      await using library = await openHoldfast({ root: world.root, env })
+      const result = await library.exec({ argv: ['cat', 'file'], target: { backend: 'docker', image: engine.image } })
+      expect(result).toMatchObject({ target: { backend: 'docker', name: `image ${engine.image}` }, outcome: { exitCode: 0 } })
+      expect((await library.output({ run: result.id })).text).toBe('of here\n')
     })
 
     // The same for every engine.
