@@ -196,8 +196,8 @@ function imageArchive(): string {
     for (const name of ['bin', 'usr/bin', 'etc', 'root', 'proc', 'sys', 'dev', 'var/tmp']) mkdirSync(join(folder, name), { recursive: true })
     mkdirSync(join(folder, 'tmp'))
     spawnSync('chmod', ['1777', join(folder, 'tmp'), join(folder, 'var/tmp')])
-    const busybox = spawnSync('sh', ['-c', 'command -v busybox'], { encoding: 'utf8' }).stdout.trim()
-    cpSync(realpathSync(busybox), join(folder, 'bin/busybox'))
+    copyProgram('busybox', folder, '/bin')
+    const busybox = join(folder, 'bin/busybox')
     for (const applet of spawnSync(busybox, ['--list'], { encoding: 'utf8' })
       .stdout.split('\n')
       .filter((name) => name && name !== 'busybox')) {
@@ -217,14 +217,14 @@ function imageArchive(): string {
 }
 
 /** A program with the libraries that it is linked with; where it is not there, neither is it in the image. */
-function copyProgram(name: string, folder: string): void {
+function copyProgram(name: string, folder: string, to = '/usr/bin'): void {
   const path = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim()
   if (!path) return
   const real = realpathSync(path)
   const libraries = spawnSync('ldd', [real], { encoding: 'utf8' }).stdout.match(/\/[^ )]+/g) ?? []
-  for (const [from, to] of [[real, `/usr/bin/${name}`], ...libraries.map((library) => [library, library])] as [string, string][]) {
-    mkdirSync(dirname(join(folder, to)), { recursive: true })
-    cpSync(realpathSync(from), join(folder, to))
+  for (const [from, at] of [[real, `${to}/${name}`], ...libraries.map((library) => [library, library])] as [string, string][]) {
+    mkdirSync(dirname(join(folder, at)), { recursive: true })
+    cpSync(realpathSync(from), join(folder, at))
   }
   if (name === 'bash') symlinkSync('/usr/bin/bash', join(folder, 'bin/bash'))
 }
