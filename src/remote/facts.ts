@@ -48,8 +48,9 @@ const names = new Set(['system', 'machine', 'user', 'uid', 'home', 'physical', '
 
 /** Throws where the home is not the one that the target declares: then nothing there is used, neither for commands nor for files. */
 export function proveHome(title: string, { home: declared }: TargetBasis, { home, physicalHome }: ProbedFacts): void {
-  if (declared === undefined || [home, physicalHome].some((found) => found !== undefined && plain(found) === plain(declared))) return
+  if (declared === undefined || [home, physicalHome].some((found) => found !== undefined && plainPath(found) === plainPath(declared))) return
   throw failure('target_mismatch', { target: title, field: 'home', declared, found: home ?? 'not known' })
 }
 
-const plain = (path: string): string => path.replace(/\/+$/, '') || '/'
+/** Without a slash at its end. */
+export const plainPath = (path: string): string => path.replace(/\/+$/, '') || '/'

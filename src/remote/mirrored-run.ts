@@ -182,7 +182,12 @@ export class Mirror {
     const far = farFolder(connection, this.id)
     for (const stream of streamNames) this.logs[stream].close()
     const { record, whole } = await settle(this.folder, this.id, text, far)
-    for (const stream of streamNames) this.logs[stream].settle(record[stream].gap, record[stream].bytes)
+    for (const stream of streamNames) {
+      const log = this.logs[stream]
+      log.settle(record[stream].gap, record[stream].bytes)
+      // What came while contact was lost was fetched, and nobody has heard of it.
+      for (const output of this.#outputs) output.reach(stream, log.reached)
+    }
     const isForgotten = whole ? await far.forget() : false
     this.#terms.whenDone(!isForgotten && whole)
     return record

@@ -19,7 +19,7 @@ const defaultKeepAliveMs = 15_000
 export async function openRemote(request: RemoteRequest): Promise<RemoteSession> {
   const { site, target, programFor, mounted, signal, keepAliveMs = defaultKeepAliveMs } = request
   const check = (facts: ProbedFacts): void => proveHome(site.title, target, facts)
-  const terms = { site, programFor, keepAliveMs, check, wanted: target.supervisor !== 'never' }
+  const terms = { site, programFor, keepAliveMs, check, home: target.home, wanted: target.supervisor !== 'never' }
   const reached = await reach({ ...terms, signal })
   try {
     if (mounted !== undefined) await proveMount(site, mounted, reached.facts, signal)
@@ -33,7 +33,11 @@ export async function openRemote(request: RemoteRequest): Promise<RemoteSession>
 function supervised({ site, folderOf }: RemoteRequest, first: Reached & { kind: 'supervised' }, terms: Omit<ReachTerms, 'signal' | 'folder'>): RemoteSession {
   /** Another connection to the supervisor in the folder where it was found. */
   async function dial(signal?: AbortSignal): Promise<Connection> {
-    const found = await reach({ ...terms, folder: first.folder, signal })
+    const found = await reach({ ...terms, folder: first.folder, signal }).catch(async (error: unknown) => {
+      // Nobody has to be patient where the place itself is no more.
+      const state = await site.examine().catch(() => undefined)
+      throw state?.kind === 'gone' ? failure('site_gone', { target: site.title, why: state.why }, error) : error
+    })
     if (found.kind === 'supervised') return found.connection
     throw failure('supervisor_unavailable', { why: found.why })
   }

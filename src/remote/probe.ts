@@ -1,3 +1,4 @@
+import { plainPath } from './facts.ts'
 import { markOf, quote } from './shell-text.ts'
 
 /*
@@ -10,6 +11,8 @@ export interface ProbeTerms {
   /** Letters and digits that nobody else can know. */
   readonly nonce: string
   readonly root: string
+  /** The home that the target declares: where it is another one, nothing is put there. */
+  readonly home?: string | undefined
   /** Folders to keep files of ours in, best first; those that every system has come after them. */
   readonly folders: readonly string[]
   /** The only folder that will do: where the supervisor was found before. */
@@ -42,9 +45,10 @@ export function probeScript(terms: ProbeTerms): string {
     'p "system $(uname -s)"; p "machine $m"; p "uid $u"; p "user $(id -un 2>/dev/null || echo "${USER-}")";',
     'h=${HOME-}; [ -n "$h" ] || h=$(getent passwd "$u" 2>/dev/null | cut -d: -f6);',
     `[ -n "$h" ] || h=$(awk -F: -v u="$u" '$3==u{print $6;exit}' /etc/passwd 2>/dev/null);`,
-    'p "home $h"; p "physical $(cd "$h" 2>/dev/null && pwd -P)";',
+    'a=$(cd "$h" 2>/dev/null && pwd -P); p "home $h"; p "physical $a";',
     `for v in ${siteVariables.join(' ')}; do eval "x=\\\${$v-}"; [ -z "$x" ] || p "variable $v=$x"; done;`,
     `r=${quote(terms.root)}; [ ! -d "$r" ] || p "root $(stat -L -c %d:%i "$r" 2>/dev/null)";`,
+    terms.home === undefined ? '' : `e=${quote(plainPath(terms.home))}; [ "$e" = "$a" ] || [ "$e" = "$h" ] || [ "$e/" = "$h" ] || { p none; exit 0; };`,
     `b=; case "$(uname -s):$m" in ${builds} esac; [ -n "$b" ] || { p none; exit 0; };`,
     // A folder that others may look into, or have prepared, is passed over.
     'ok() { mkdir -p "$1" 2>/dev/null; [ -d "$1" ] && [ ! -h "$1" ] || return 1; set -- "$1" $(ls -ldn "$1" 2>/dev/null);',

@@ -22,6 +22,8 @@ export interface ReachTerms extends Pick<RemoteRequest, 'site' | 'programFor' | 
   /** Where it was found before. Nothing else will do. */
   readonly folder?: string | undefined
   readonly keepAliveMs: number
+  /** What the target says of the home. */
+  readonly home: string | undefined
   /** Called with what the site says of itself, before anything of ours is put there. What it throws is thrown on. */
   check?(facts: ProbedFacts): void
 }
@@ -55,7 +57,7 @@ interface Refused {
 }
 
 async function reachOnce(terms: ReachTerms, skip: number): Promise<Reached | Refused> {
-  const { site, signal, wanted, folder: only, check } = terms
+  const { site, signal, wanted, home, folder: only, check } = terms
   const nonce = randomBytes(12).toString('hex')
   const programs = wanted ? programsOf(terms) : []
   const channel = await site.open({ argv: probeArgv, signal })
@@ -64,7 +66,7 @@ async function reachOnce(terms: ReachTerms, skip: number): Promise<Reached | Ref
   signal?.addEventListener('abort', stop, { once: true })
   let isKept = false
   try {
-    const script = probeScript({ nonce, root: site.root, folders: site.privateFolders, only, skip, programs, idleMs })
+    const script = probeScript({ nonce, root: site.root, home, folders: site.privateFolders, only, skip, programs, idleMs })
     await talk.send(Buffer.from(`${script}\n`))
     const lines = collectFacts()
     const said = await firstWord(talk, lines, site, signal)

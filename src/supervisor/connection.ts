@@ -109,7 +109,6 @@ export class Connection {
   lost(error?: Error): void {
     if (error) this.#lose(messageOf(error), error)
     else this.#lose(this.farewell ?? 'it closed the connection')
-    if (error) return
     this.#isGone = true
     for (const tell of this.#whenGone.splice(0)) tell()
   }

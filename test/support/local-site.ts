@@ -33,6 +33,8 @@ export interface LocalSite extends Site {
   cut(): void
   /** Nothing goes either way any more until it is lifted. */
   stall(isStalled: boolean): void
+  /** The same, for the channels that are open now alone and for good. */
+  stallThese(): void
   /** The site is gone, as far as anybody can see. */
   vanish(why: string): void
   /** How many channels were opened. */
@@ -108,9 +110,8 @@ export function openLocalSite(options: LocalSiteOptions): LocalSite {
     privateFolders,
     open: start,
     examine: async (): Promise<SiteState> => (gone === undefined ? { kind: 'up' } : { kind: 'gone', why: gone }),
-    async close() {
-      for (const { cut } of [...open.values()]) cut()
-    },
+    // Several sessions share it in tests.
+    async close() {},
     async destroy() {},
     cut() {
       for (const { cut } of [...open.values()]) cut()
@@ -118,6 +119,9 @@ export function openLocalSite(options: LocalSiteOptions): LocalSite {
     stall(on) {
       isStalled = on
       for (const { stall } of open.values()) stall(on)
+    },
+    stallThese() {
+      for (const { stall } of open.values()) stall(true)
     },
     vanish(why) {
       gone = why
