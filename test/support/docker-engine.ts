@@ -4,7 +4,6 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 
 export const engineKinds = ['docker', 'podman'] as const
 export type EngineKind = (typeof engineKinds)[number]
@@ -187,9 +186,10 @@ async function importImage(socketPath: string): Promise<void> {
   if (status !== 200 || text.includes('"error"')) throw new Error(`the image was not taken: ${text}`)
 }
 
-/** A root file system of what is on this machine, kept beside what was built for the tests. */
+/** A root file system of what is on this machine, kept beside what else is made once for a checkout. */
 function imageArchive(): string {
-  const archive = fileURLToPath(new URL('../../dist/test-image.tar', import.meta.url))
+  const archive = join(process.cwd(), 'node_modules/.cache/holdfast-test-image.tar')
+  mkdirSync(dirname(archive), { recursive: true })
   if (existsSync(archive)) return archive
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-image-'))
   try {
