@@ -3,9 +3,8 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { appendFileSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect } from 'vitest'
 import { HoldfastError } from '../src/core/errors.ts'
-import type { Files } from '../src/core/files.ts'
 import { Connection, openConnection } from '../src/supervisor/connection.ts'
 import { createSupervisedFiles } from '../src/supervisor/files.ts'
 import { answers, requests } from '../src/supervisor/frames.ts'
@@ -16,7 +15,6 @@ import {
   bytesOf,
   type Field,
   numberOf,
-  openSupervisor,
   type Said,
   type SupervisorProgram,
   testsWith,
@@ -33,7 +31,7 @@ const reasonIn = (said: Said): string => (said.type === answers.fileRefused ? te
 const errorIn = (said: Said): string =>
   said.type === answers.error ? `${textOf(said, 1)} ${said.fields.length > 2 ? textOf(said, 3) : ''}` : `answer ${said.type}`
 
-async function connected(supervisor: BareSupervisor): Promise<Connection> {
+export async function connected(supervisor: BareSupervisor): Promise<Connection> {
   const connection = await openConnection(supervisor.socket, 20_000)
   if (!(connection instanceof Connection)) throw new Error('there is no supervisor')
   return connection
@@ -44,7 +42,7 @@ function stage(controller: BareController, root: string, path: string, handle: n
   return controller.ask(requests.fileStage, [[1, root], [2, path], [6, handle], ...more])
 }
 
-const stagedIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('.holdfast-staged-'))
+export const stagedIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('.holdfast-staged-'))
 const openIn = (pid: number): string[] => readdirSync(`/proc/${pid}/fd`)
 
 export function declareFileTests(program: SupervisorProgram): void {
@@ -660,90 +658,4 @@ export function declareFileTests(program: SupervisorProgram): void {
 
 async function* single(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
-}
-
-/** Kills the supervisor that was built with faults at each step of what changes a file. */
-export function declareFileKillTests(path: string): void {
-  const large = Buffer.alloc(900_000, 'n')
-  const acts: Readonly<Record<string, (files: Files) => Promise<unknown>>> = {
-    write: (files) => files.write('folder/file', large),
-    append: (files) => files.append('folder/file', large),
-    move: (files) => files.move('other', 'folder/file', { replace: true }),
-  }
-  it.for([
-    ['write', 'old'],
-    ['write', undefined],
-    ['append', 'old'],
-    ['append', undefined],
-    ['move', 'old'],
-    ['move', undefined],
-  ] as const)(
-    'killed at each step of %s over %j, the supervisor leaves the file as it was or as it was to be, and the next write clears up',
-    { timeout: 90_000 },
-    async ([act, old]) => {
-      const points =
-        act === 'move'
-          ? ['file-moving', 'file-moved']
-          : ['file-staged', 'file-filled', 'file-committing', 'file-placing', 'file-placed', 'file-adding', 'file-added']
-      const whole = act === 'append' ? (old ?? '') + large.toString() : large.toString()
-      const ends: string[] = []
-      for (const point of points) {
-        await using supervisor = await openSupervisor({ path, env: { HOLDFAST_FAULT_FILE: '/dev/null' } })
-        await using killed = await openSupervisor({ path, env: { HOLDFAST_FAULT_FILE: supervisor.world.path('fault') } })
-        const root = supervisor.world.root
-        const file = join(root, 'folder/file')
-        mkdirSync(join(root, 'folder'))
-        if (old !== undefined) writeFileSync(file, old)
-        writeFileSync(join(root, 'other'), large)
-        const connection = await connected(killed)
-        writeFileSync(supervisor.world.path('fault'), `${point} 1 9\n`)
-        const end = await acts[act]!(createSupervisedFiles(connection, root)).then(
-          () => 'done',
-          (error: unknown) => (error as HoldfastError).details.reason,
-        )
-        const isHit = existsSync(supervisor.world.path('fault.hit'))
-        expect(end, point).toBe(isHit ? 'supervisor_lost' : 'done')
-        if (isHit) expect(await killed.over, point).not.toBe(0)
-        const text = existsSync(file) ? readFileSync(file, 'utf8') : undefined
-        ends.push(`${point} ${isHit ? '' : 'not passed: '}${text === old ? 'old' : text === whole ? 'new' : `a mix of ${text?.length} characters`}`)
-        const next = await connected(supervisor)
-        await createSupervisedFiles(next, root).write('folder/next', '')
-        expect(stagedIn(join(root, 'folder')), point).toEqual([])
-        await Promise.all([connection.close(), next.close()])
-      }
-      const expected: Readonly<Record<string, readonly string[]>> = {
-        write: [
-          'file-staged old',
-          'file-filled old',
-          'file-committing old',
-          'file-placing old',
-          'file-placed new',
-          'file-adding not passed: new',
-          'file-added not passed: new',
-        ],
-        append:
-          old === undefined
-            ? [
-                'file-staged old',
-                'file-filled old',
-                'file-committing old',
-                'file-placing old',
-                'file-placed new',
-                'file-adding not passed: new',
-                'file-added not passed: new',
-              ]
-            : [
-                'file-staged old',
-                'file-filled old',
-                'file-committing old',
-                'file-placing not passed: new',
-                'file-placed not passed: new',
-                'file-adding old',
-                'file-added new',
-              ],
-        move: ['file-moving old', 'file-moved new'],
-      }
-      expect(ends).toEqual(expected[act])
-    },
-  )
 }
