@@ -27,6 +27,9 @@ export const pollMs = 100
 export const aliveCheckMs = 1_000
 /** A supervisor that lives and does not know a run writes its end record within this time, or never. */
 export const recordMs = 3_000
+/** How long a site may take to be reached for somebody who waits for less, or more. */
+const leastMs = 3_000
+const mostMs = 45_000
 
 /** Waits until the run is over, at most `waitMs`. Resolves to the record as it is then. */
 export async function awaitEnd(held: HeldRuns, record: RunRecord, waitMs: number | undefined, signal: AbortSignal | undefined): Promise<RunRecord> {
@@ -37,7 +40,7 @@ export async function awaitEnd(held: HeldRuns, record: RunRecord, waitMs: number
   for (let wait = 20; current.state === 'running'; wait = Math.min(wait * 1.5, pollMs)) {
     if (clock.now() >= checkAt) {
       checkAt = clock.now() + aliveCheckMs
-      current = await settleAbandoned(held, current)
+      current = await settleAbandoned(held, current, boundOf(deadline - clock.now()))
       if (current.state !== 'running') break
     }
     const left = deadline - clock.now()
@@ -55,9 +58,12 @@ export async function awaitEnd(held: HeldRuns, record: RunRecord, waitMs: number
   return current
 }
 
+/** Whoever waits for a time gets a site that long to answer, and a moment; undefined: the usual time. */
+const boundOf = (ms: number): number | undefined => (Number.isFinite(ms) ? Math.min(Math.max(ms, leastMs), mostMs) : undefined)
+
 /** Waits by its supervisor's word. Undefined where that cannot be had: then there is no knowing but to look again. */
 async function awaitSupervised(held: HeldRuns, record: RunRecord, ms: number, signal: AbortSignal | undefined): Promise<RunRecord | undefined> {
-  const run = await held.places.attach(record, { kind: 'nothing' })
+  const run = await held.places.attach(record, { kind: 'nothing' }, boundOf(ms))
   if (run === 'unreachable') return undefined
   if (!run) return lookLong(held, record, ms, signal)
   try {
@@ -178,7 +184,9 @@ export async function measured(held: HeldRuns, record: RunRecord): Promise<RunRe
   if (record.state !== 'running') return record
   const folder = held.context.records.folder(record.id)
   const status = record.holder.site === undefined ? await statusOf(held, record) : await caughtUp(held, record)
-  if (!status) return { ...record, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
+  const silent = !status && record.holder.site !== undefined && !record.warnings.includes(unreachable(record))
+  const warnings = silent ? [...record.warnings, unreachable(record)] : record.warnings
+  if (!status) return { ...record, warnings, stdout: measureLog(folder.stdout), stderr: measureLog(folder.stderr) }
   const [stdout, stderr] = streamNames.map((stream) => totalsNow(folder[stream], status[stream])) as [StreamTotals, StreamTotals]
   return withProgress(record, { elapsedMs: status.elapsedMs, stdout, stderr })
 }

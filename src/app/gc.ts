@@ -6,6 +6,7 @@ import type { RunRecord, StreamTotals } from '../core/run.ts'
 import type { GcResult } from './api.ts'
 import type { AppContext } from './context.ts'
 import { holderLives } from './far.ts'
+import { isKnownSite } from './known-sites.ts'
 import { collectSessions } from './session-facts.ts'
 
 /** Without being asked, old runs are removed once a day. */
@@ -59,7 +60,10 @@ export async function collectGarbage(context: AppContext, dryRun: boolean): Prom
 /** The same, and what is left of containers and pods that Holdfast made for this project. */
 export async function collectAll(context: AppContext, dryRun: boolean): Promise<GcResult> {
   const records = await context.records.list({ limit: maxLooked })
-  const targets = [...Object.values(context.settings.targets), ...records.flatMap(({ holder }) => holder.site ?? [])]
+  const targets = [
+    ...Object.values(context.settings.targets),
+    ...records.flatMap(({ holder }) => (holder.site && isKnownSite(context.homePlace.state, holder.site) ? holder.site : [])),
+  ]
   const [result, reaped] = await Promise.all([collectGarbage(context, dryRun), context.reapSites(targets, dryRun)])
   return { ...result, sites: reaped.removed, warnings: [...result.warnings, ...reaped.problems] }
 }

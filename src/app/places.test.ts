@@ -26,6 +26,7 @@ function placesWith(open: () => Place | Promise<Place>, reach: (socket: string) 
     openTarget: () => Promise.reject(new Error('nothing is opened here')),
     settings: { targets: {}, defaultTarget: null } as Partial<AppSettings> as AppSettings,
     root: '/srv/app',
+    homePlace: {} as AppContext['homePlace'],
     workspaces: {} as AppContext['workspaces'],
     ownEnv: {},
     repositoryOf: () => undefined,

@@ -43,7 +43,17 @@ const farDeafMs = 10_000
 export function createPlaces(
   context: Pick<
     AppContext,
-    'openPlace' | 'openPlainSession' | 'reachSupervisor' | 'machine' | 'openTarget' | 'settings' | 'root' | 'workspaces' | 'ownEnv' | 'repositoryOf'
+    | 'openPlace'
+    | 'openPlainSession'
+    | 'reachSupervisor'
+    | 'machine'
+    | 'openTarget'
+    | 'settings'
+    | 'homePlace'
+    | 'root'
+    | 'workspaces'
+    | 'ownEnv'
+    | 'repositoryOf'
   >,
 ): Places {
   const sites = createSites(context)

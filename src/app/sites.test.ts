@@ -1,9 +1,13 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Site } from '../core/channel.ts'
 import { failure } from '../core/errors.ts'
 import type { DockerTarget } from '../core/target.ts'
 import type { AppContext } from './context.ts'
 import type { FarPlace, OpenTargetRequest } from './far.ts'
+import { isKnownSite, rememberSite } from './known-sites.ts'
 import type { AppSettings } from './settings.ts'
 import { createSites } from './sites.ts'
 
@@ -29,6 +33,7 @@ function sitesWith(open: (request: OpenTargetRequest) => Promise<FarPlace>, sett
   const asked: OpenTargetRequest[] = []
   const sites = createSites({
     root: '/srv/app',
+    homePlace: { state } as AppContext['homePlace'],
     settings: { targets: { box }, defaultTarget: null, ...settings } as AppSettings,
     openTarget: (request) => {
       asked.push(request)
@@ -41,6 +46,8 @@ function sitesWith(open: (request: OpenTargetRequest) => Promise<FarPlace>, sett
   return { sites, asked }
 }
 
+const state = mkdtempSync(join(tmpdir(), 'holdfast-state-'))
+afterAll(() => rmSync(state, { recursive: true }))
 const request = { name: 'box', target: box, tree: '/srv/app', mounts: [] }
 
 describe('a target', () => {
@@ -100,13 +107,26 @@ describe('a target', () => {
 
 describe('the site of a run', () => {
   const holder = { pid: 7, startTime: 'x:1', socket: '/s', site: { ...box, container: '3f2a' } }
+  const elsewhere = { ...box, container: '9999' }
+
+  beforeEach(() => {
+    for (const site of [holder.site, elsewhere]) rememberSite(state, site)
+  })
+
+  it('that was never opened from here is not opened because a record names it', async () => {
+    const { sites, asked } = sitesWith(async () => farPlace(box))
+    const strange = { backend: 'ssh', host: 'box', config: '/srv/app/ssh_config' } as const
+    await expect(sites.reach({ ...holder, site: strange })).rejects.toThrow('was never opened from here')
+    expect(asked).toEqual([])
+    expect(isKnownSite(state, strange)).toBe(false)
+  })
 
   it('is the one that is open, or is opened by what the record says', async () => {
     const { sites, asked } = sitesWith(async ({ target }) => farPlace(target === box ? holder.site : (target as DockerTarget)))
     const open = await sites.open(request)
     expect(await sites.reach(holder)).toBe(open)
-    await sites.reach({ ...holder, site: { ...box, container: '9999' } })
-    expect(asked.map(({ target }) => target)).toEqual([box, { ...box, container: '9999' }])
+    await sites.reach({ ...holder, site: elsewhere })
+    expect(asked.map(({ target }) => target)).toEqual([box, elsewhere])
   })
 
   it('is gone where the backend says so, with why, and is not asked again', async () => {

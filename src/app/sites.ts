@@ -2,8 +2,10 @@ import { failure, HoldfastError, hasReason, toHoldfastError } from '../core/erro
 import { monotonicMs } from '../core/monotonic.ts'
 import type { Holder } from '../core/run.ts'
 import { type Target, targetKey, targetTitle, thisMachine } from '../core/target.ts'
+import { pause, systemClock } from '../engine/clock.ts'
 import type { AppContext, Place } from './context.ts'
 import type { FarPlace, FarRequest, NamedTarget } from './far.ts'
+import { isKnownSite, rememberSite } from './known-sites.ts'
 
 /** Sites of targets. Each is opened once for a tree and kept, and what refuses for good is asked once. */
 export interface Sites {
@@ -21,6 +23,8 @@ export interface SiteCall {
   readonly onStep?: ((what: string) => void) | undefined
 }
 
+/** What is being opened may take to notice that nobody wants it any more. */
+const closeMs = 5_000
 /** Until somebody has changed something there, the answer is the same. */
 const rememberMs = 10 * 60_000
 
@@ -33,12 +37,15 @@ const lasting: Readonly<Record<string, number>> = {
   unsupported: Number.POSITIVE_INFINITY,
 }
 
+/** `isLook`: whoever only looks after a run brings no tree. */
+type Opening = FarRequest & { readonly isLook?: boolean }
+
 interface Refused {
   readonly error: HoldfastError
   readonly until: number
 }
 
-type SitesContext = Pick<AppContext, 'openTarget' | 'settings' | 'root' | 'workspaces' | 'ownEnv' | 'repositoryOf'>
+type SitesContext = Pick<AppContext, 'openTarget' | 'settings' | 'root' | 'homePlace' | 'workspaces' | 'ownEnv' | 'repositoryOf'>
 
 export function createSites(context: SitesContext): Sites {
   const opened = new Map<string, Promise<FarPlace>>()
@@ -63,19 +70,19 @@ export function createSites(context: SitesContext): Sites {
   }
 
   /** Opens it, or gives what is open; only one of those who come at the same time opens it. */
-  async function keep(key: string, request: FarRequest & { isLook?: boolean }, { signal, onStep }: SiteCall): Promise<FarPlace> {
+  async function keep(key: string, request: Opening, { signal, onStep }: SiteCall): Promise<FarPlace> {
     const before = opened.get(key)
     const known = await before?.catch(() => undefined)
     if (known && isUsable(known.place)) return known
     const meanwhile = opened.get(key)
-    if (meanwhile && meanwhile !== before) return meanwhile
+    if (meanwhile && meanwhile !== before) return untilAborted(meanwhile, signal)
     if (known) closing.push(known.close())
     const refusal = refused.get(key)
     if (refusal && refusal.until > monotonicMs()) throw refusal.error
     // The very site that was open, before another one takes its place.
     const again = known ? { ...request, target: known.site.handle } : request
-    const opening = openOne(again, signal, onStep).catch((error: unknown) => {
-      if (known && isGone(error)) return openOne(request, signal, onStep)
+    const opening = openOne(again, onStep).catch((error: unknown) => {
+      if (known && isGone(error)) return openOne(request, onStep)
       throw error
     })
     opened.set(key, opening)
@@ -85,20 +92,19 @@ export function createSites(context: SitesContext): Sites {
       const ms = reason === undefined ? undefined : lasting[reason]
       if (ms !== undefined && error instanceof HoldfastError) refused.set(key, { error, until: monotonicMs() + ms })
     })
-    return opening
+    return untilAborted(opening, signal)
   }
 
-  async function openOne(
-    { target, tree, mounts, isLook }: FarRequest & { isLook?: boolean },
-    given: AbortSignal | undefined,
-    onStep: SiteCall['onStep'],
-  ): Promise<FarPlace> {
-    const signal = given ? AbortSignal.any([given, over.signal]) : over.signal
+  async function openOne({ target, tree, mounts, isLook }: Opening, onStep: SiteCall['onStep']): Promise<FarPlace> {
+    const { signal } = over
     const place = await context.openTarget({ target, tree, mounts, onStep, signal })
-    if (isLook || place.site.workspace !== 'copied') return place
+    if (isLook) return place
     try {
-      const { sendTree } = await import('./send-tree.ts')
-      await sendTree(context, place, tree, { signal, onStep, title: targetTitle(target) })
+      if (place.site.workspace === 'copied') {
+        const { sendTree } = await import('./send-tree.ts')
+        await sendTree(context, place, tree, { signal, onStep, title: targetTitle(target) })
+      }
+      rememberSite(context.homePlace.state, place.site.handle)
       return place
     } catch (error) {
       await place.close()
@@ -118,6 +124,9 @@ export function createSites(context: SitesContext): Sites {
     const lost = await findOpen(key)
     const state = await lost?.site.examine().catch(() => undefined)
     if (state?.kind === 'gone') return remember(key, { gone: state.why, outOfMemory: state.outOfMemory === true })
+    if (!isKnownSite(context.homePlace.state, site)) {
+      throw failure('backend_denied', { target: targetTitle(site), why: 'the record of the run names a place that was never opened from here' })
+    }
     try {
       // Its tree is the one that it was made for; whoever only looks brings none.
       return await keep(`reached ${key}`, { name: '', target: site, tree: context.root, mounts: [], isLook: true }, {})
@@ -146,11 +155,36 @@ export function createSites(context: SitesContext): Sites {
     reach,
     async close() {
       over.abort()
-      const places = await Promise.allSettled(opened.values())
-      await Promise.allSettled([...closing, ...places.map((each) => (each.status === 'fulfilled' ? each.value.close() : undefined))])
+      const places = await within(Promise.allSettled(opened.values()), closeMs)
+      await Promise.allSettled([...closing, ...(places ?? []).map((each) => (each.status === 'fulfilled' ? each.value.close() : undefined))])
     },
   }
 }
 
+/** Whoever does not wait any longer leaves it to others, and to whoever asks next. */
+async function untilAborted<T>(opening: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return opening
+  let leave = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(failure('canceled_before_start', {}))
+    if (signal.aborted) leave()
+    signal.addEventListener('abort', leave, { once: true })
+  })
+  try {
+    return await Promise.race([opening, aborted])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
 const isUsable = (place: Place): boolean => place.kind === 'plain' || place.session.open
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  const over = new AbortController()
+  try {
+    return await Promise.race([promise, pause(systemClock, ms, over.signal).then(() => undefined)])
+  } finally {
+    over.abort()
+  }
+}
+
 const isGone = (error: unknown): boolean => hasReason(error, 'site_gone') || hasReason(error, 'backend_missing')
