@@ -4,7 +4,7 @@ import type { Api } from './api.ts'
 import { isApiError } from './api-error.ts'
 import { awaitRunning, getPod, type Making } from './pod.ts'
 import { annotations, keyHash, labels, manager } from './pod-spec.ts'
-import { type Condition, type Pod, pathOf, type Sandboxed } from './resources.ts'
+import { type Condition, type Pod, pathOf, type Resource, type Sandboxed } from './resources.ts'
 import { followObject } from './watch.ts'
 
 /*
@@ -16,7 +16,7 @@ const sandboxGroup = '/apis/agents.x-k8s.io/v1beta1'
 /** On a Sandbox that took over a pod of the pool; else its pod has its own name. */
 const podNameAnnotation = 'agents.x-k8s.io/pod-name'
 /** On the pod, so that who finds it knows the claim. */
-export const claimAnnotation = 'dev.holdfast.claim'
+const claimAnnotation = 'dev.holdfast.claim'
 
 /** The pod of the claim of this name, made where it is not there, once it runs. */
 export async function requireClaimedPod(making: Making, leaseMs: number): Promise<Pod> {
@@ -115,4 +115,23 @@ export async function removeClaim(api: Api, namespace: string, name: string): Pr
   await api.ask({ method: 'DELETE', path: pathOf('sandboxclaims', namespace, name, claimGroup), asked: 'delete sandboxclaims' }).catch((error: unknown) => {
     if (!isApiError(error, 404)) throw error
   })
+}
+
+/** The claim of ours that a pod belongs to; undefined: it is somebody else's. */
+export async function claimOf(api: Api, pod: Pod, signal: AbortSignal): Promise<string | undefined> {
+  const namespace = pod.metadata.namespace ?? ''
+  const ownerOf = ({ metadata }: Resource, kind: string): string | undefined => metadata.ownerReferences?.find((owner) => owner.kind === kind)?.name
+  const find = (resource: string, name: string, group: string): Promise<Resource> =>
+    api.ask<Resource>({ method: 'GET', path: pathOf(resource, namespace, name, group), asked: `get ${resource}`, signal })
+  try {
+    const sandbox = ownerOf(pod, 'Sandbox')
+    const name = pod.metadata.annotations?.[claimAnnotation] ?? (sandbox && ownerOf(await find('sandboxes', sandbox, sandboxGroup), 'SandboxClaim'))
+    if (!name) return undefined
+    const claim = await find('sandboxclaims', name, claimGroup)
+    return claim.metadata.labels?.[labels.managedBy] === manager ? name : undefined
+  } catch (error) {
+    // Who may not look leaves it alone.
+    if (isApiError(error, 403) || isApiError(error, 404)) return undefined
+    throw error
+  }
 }

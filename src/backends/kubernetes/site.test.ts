@@ -6,7 +6,7 @@ import { initialSwitches } from '../../../test/support/kubernetes-api/switches.t
 import type { Site } from '../../core/channel.ts'
 import type { KubernetesTarget } from '../../core/target.ts'
 import { reapKubernetes } from './reap.ts'
-import { forgetRefusals, type KubernetesSite, type KubernetesTools, openKubernetesSite } from './site.ts'
+import { connect, forgetRefusals, type KubernetesSite, type KubernetesTools, openKubernetesSite } from './site.ts'
 
 let cluster: FakeCluster
 let sites: Site[] = []
@@ -337,5 +337,43 @@ describe('the reaper', () => {
     const { removed, problems } = await reap(false)
     expect(removed).toEqual([])
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^pod ${podOf(ended)}: .*nobody has given the right to delete pods`))])
+  })
+})
+
+describe('agent-sandbox', () => {
+  const group = '/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default'
+  const create = async (plural: string, kind: string, name: string, spec: object): Promise<void> => {
+    const { api } = connect(targetOf(), toolsOf())
+    const body = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind, metadata: { name }, spec }
+    await api.ask({ method: 'POST', path: `${group}/${plural}`, body, asked: `create ${plural}` })
+    api.close()
+  }
+  const claims = () => cluster.list('sandboxclaims', 'default').filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+
+  it('gives a pod of a warm pool for a claim, which is renewed and goes with it', async () => {
+    const container = { name: 'agent', image: cluster.image, imagePullPolicy: 'Never' }
+    await create('sandboxtemplates', 'SandboxTemplate', 'plain', { podTemplate: { spec: { containers: [container] } } })
+    await create('sandboxwarmpools', 'SandboxWarmPool', 'pool', { replicas: 0, sandboxTemplateRef: { name: 'plain' } })
+    const wish = { provider: 'agent-sandbox', warmPool: 'pool', image: undefined, idleMs: 4000, root: '/tmp' } as const
+    const [site, same] = await Promise.all([open(wish, { key: 'claimed' }), open(wish, { key: 'claimed' })])
+    expect(podOf(same)).toBe(podOf(site))
+    expect((await run(site, 'echo in a sandbox')).stdout).toBe('in a sandbox\n')
+    const [claim] = claims()
+    expect(claim?.spec).toMatchObject({ warmPoolRef: { name: 'pool' }, lifecycle: { shutdownPolicy: 'Delete' } })
+    const end = (): string => (claims()[0] as unknown as { spec: { lifecycle: { shutdownTime: string } } }).spec.lifecycle.shutdownTime
+    const before = end()
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await site.keep?.()
+    expect(Date.parse(end())).toBeGreaterThan(Date.parse(before))
+    // Whoever opens the same again may end it, too.
+    const again = await openKubernetesSite(site.handle as KubernetesTarget, toolsOf(), new AbortController().signal)
+    await again.destroy()
+    await until(() => claims().length === 0 && cluster.findPod(podOf(site)) === undefined)
+  })
+
+  it('says what is in the way of a claim, and leaves none', async () => {
+    const opened = open({ provider: 'agent-sandbox', warmPool: 'no-such-pool', image: undefined })
+    await expect(opened).rejects.toThrow(/is not ready: .*no-such-pool/)
+    await until(() => claims().length === 0)
   })
 })

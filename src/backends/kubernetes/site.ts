@@ -4,7 +4,7 @@ import { monotonicMs } from '../../core/monotonic.ts'
 import { type KubernetesTarget, targetKey } from '../../core/target.ts'
 import { type Api, openApi } from './api.ts'
 import { isApiError, toFailure } from './api-error.ts'
-import { claimAnnotation, removeClaim, renewClaim, requireClaimedPod } from './claim.ts'
+import { claimOf, removeClaim, renewClaim, requireClaimedPod } from './claim.ts'
 import { openConnection } from './connection.ts'
 import { openExec } from './exec.ts'
 import { arrivalArgv, defaultIdleMs, madeHome, privateFolder } from './first-process.ts'
@@ -120,7 +120,7 @@ async function adopt(opening: Opening, name: string): Promise<KubernetesSite> {
     const why = pod.metadata.deletionTimestamp ? 'it is being deleted' : `its container ${container} does not run (phase ${pod.status?.phase ?? 'unknown'})`
     throw failure('backend_unavailable', { target: title, why, help: `see kubectl describe pod ${name} -n ${target.namespace}` })
   }
-  return siteOf(opening, pod, undefined)
+  return siteOf(opening, pod, undefined, target.provider === 'agent-sandbox' ? await claimOf(api, pod, signal) : undefined)
 }
 
 async function make(opening: Opening): Promise<KubernetesSite> {
@@ -148,7 +148,7 @@ async function make(opening: Opening): Promise<KubernetesSite> {
   for (let attempt = 1; ; attempt += 1) {
     const pod = isClaim ? await requireClaimedPod(making, leaseOf(target)) : await requirePod(making)
     try {
-      return await siteOf(opening, pod, rights)
+      return await siteOf(opening, pod, rights, isClaim ? making.name : undefined)
     } catch (error) {
       // It was just ending when we came: the next one is new.
       if (attempt >= 3 || !(error instanceof HoldfastError) || error.details.reason !== 'site_gone') throw error
@@ -180,12 +180,16 @@ function isOurs({ metadata }: Pod): boolean {
   return metadata.labels?.[labels.managedBy] === manager && metadata.annotations?.[annotations.lease] !== undefined
 }
 
-async function siteOf({ api, access, target, tools, livenessMs, signal }: Opening, pod: Pod, rights: Rights | undefined): Promise<KubernetesSite> {
+async function siteOf(
+  { api, access, target, tools, livenessMs, signal }: Opening,
+  pod: Pod,
+  rights: Rights | undefined,
+  claim: string | undefined,
+): Promise<KubernetesSite> {
   const { name, uid = '' } = pod.metadata
   const { namespace } = target
   const title = `kubernetes pod ${namespace}/${name}`
   const container = containerOf(target, pod)
-  const claim = pod.metadata.annotations?.[claimAnnotation]
   const ours = isOurs(pod)
   const opened = { uid, containerId: statusOf(pod, container)?.containerID }
   const leaseMs = Number(pod.metadata.annotations?.[annotations.lease] ?? leaseOf(target))
