@@ -2,16 +2,18 @@
 import { parseArgs } from 'node:util'
 import { answers } from './answers.mjs'
 import { digest } from './digest.mjs'
+import { docker } from './docker.mjs'
 import { history } from './history.mjs'
 import { latency } from './latency.mjs'
 import { goalBook, loadWords, machineFacts } from './measure.mjs'
 import { search } from './search.mjs'
+import { ssh } from './ssh.mjs'
 import { start } from './start.mjs'
 import { throughput } from './throughput.mjs'
 import { workspaces } from './workspaces.mjs'
 import { openWorld } from './world.mjs'
 
-const topics = { latency, throughput, history, search, start, digest, answers, workspaces }
+const topics = { latency, throughput, history, search, start, digest, answers, workspaces, docker, ssh }
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true } } })
 const unknown = (values.only ?? []).filter((name) => !Object.hasOwn(topics, name))
 if (unknown.length > 0) {
