@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openHoldfast } from '../../src/index.ts'
+import { openFakeCluster } from '../support/kubernetes-api/open-fake-cluster.ts'
+import { hasSshServer, openSshServer } from '../support/ssh-server.ts'
+import { openWorld } from '../support/world.ts'
+
+/** The library with an account on another machine, and with a pod that has a copy of the workspace. */
+
+const slow = { timeout: 120_000 }
+
+describe.skipIf(!hasSshServer('the library with another machine'))('an account on another machine', () => {
+  it('runs commands and keeps files of its own, found again by its host', slow, async () => {
+    await using server = await openSshServer()
+    await using world = openWorld()
+    const root = server.mkdir(join(server.home, 'app'))
+    const target = server.target({ root })
+    await using holdfast = await openHoldfast({ root: world.root, env: { ...world.env, XDG_RUNTIME_DIR: world.tmp } })
+    const run = await holdfast.exec({ argv: ['sh', '-c', 'id -un; pwd; exit 255'], target })
+    expect(run).toMatchObject({ outcome: { kind: 'exited', exitCode: 255 }, cwd: root, target: { backend: 'ssh' } })
+    expect((await holdfast.output({ run: run.id })).text).toBe(`${server.account}\n${root}\n`)
+    await holdfast.writeFile({ path: 'notes.txt', content: 'there\n', target })
+    expect(readFileSync(join(root, 'notes.txt'), 'utf8')).toBe('there\n')
+  })
+})
+
+const cluster = await openFakeCluster().catch((error: unknown) => {
+  console.warn(`skipped: the library with a pod: ${String(error)}`)
+  return undefined
+})
+
+describe.skipIf(cluster === undefined)('a pod', () => {
+  it('gets a copy of what git tracks and would track, once, and says that it is one', slow, async () => {
+    if (!cluster) return
+    await using world = openWorld()
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.org', ...args], { cwd: world.root, env: world.env })
+    git('init', '-q')
+    mkdirSync(join(world.root, 'deep'))
+    writeFileSync(join(world.root, '.gitignore'), 'secret.env\n.holdfast/\n')
+    writeFileSync(join(world.root, 'deep/tracked'), 'tracked\n')
+    writeFileSync(join(world.root, 'new file'), 'new\n')
+    writeFileSync(join(world.root, 'secret.env'), 'TOKEN=1')
+    symlinkSync('deep/tracked', join(world.root, 'link'))
+    git('add', 'deep', '.gitignore')
+    const target = { backend: 'kubernetes', kubeconfig: cluster.kubeconfig, namespace: 'default', image: cluster.image, imagePullPolicy: 'Never' } as const
+    const steps: string[] = []
+    const env = { ...world.env, HOME: world.home }
+    await using holdfast = await openHoldfast({ root: world.root, env })
+    const first = await holdfast.exec({ argv: ['sh', '-c', 'cat link "new file"; ls -A'], target, onStep: (what) => void steps.push(what) })
+    expect(first).toMatchObject({ outcome: { exitCode: 0 }, target: { backend: 'kubernetes' } })
+    expect(first.warnings.join()).toContain('is a copy')
+    const { text } = await holdfast.output({ run: first.id })
+    expect(text).toContain('tracked\nnew\n')
+    expect(text).not.toContain('secret.env')
+    expect(steps.join()).toContain('copying')
+    await using next = await openHoldfast({ root: world.root, env })
+    await next.exec({ argv: ['rm', 'link'], target })
+    const again = await next.exec({ argv: ['ls'], target, onStep: (what) => void steps.push(`again: ${what}`) })
+    expect((await next.output({ run: again.id })).text).not.toContain('link')
+    expect(steps.join()).not.toContain('again: copying')
+    await cluster.close()
+  })
+})
