@@ -14,6 +14,8 @@ import type { RemoteRequest, RemoteSession } from './session.ts'
 import { createShellFiles } from './shell-files.ts'
 
 const defaultKeepAliveMs = 15_000
+/** A site that is reaped when nobody uses it is told so often that somebody does; it does less where its lease is long. */
+const keepEveryMs = 5_000
 
 /** Opens what a site can do. What is wrong with the target is refused here, the same for commands and files. */
 export async function openRemote(request: RemoteRequest): Promise<RemoteSession> {
@@ -27,7 +29,18 @@ export async function openRemote(request: RemoteRequest): Promise<RemoteSession>
     if (reached.kind === 'supervised') await reached.connection.close()
     throw error
   }
-  return reached.kind === 'plain' ? plain(request, reached) : supervised(request, reached, terms)
+  const session = reached.kind === 'plain' ? plain(request, reached) : supervised(request, reached, terms)
+  return { ...session, close: withKept(site, session.close) }
+}
+
+/** Keeps the site for as long as the session is open. */
+function withKept(site: Site, close: () => Promise<void>): () => Promise<void> {
+  if (!site.keep) return close
+  const timer = setInterval(() => void site.keep?.(), keepEveryMs).unref()
+  return () => {
+    clearInterval(timer)
+    return close()
+  }
 }
 
 function supervised({ site, folderOf }: RemoteRequest, first: Reached & { kind: 'supervised' }, terms: Omit<ReachTerms, 'signal' | 'folder'>): RemoteSession {
