@@ -8,6 +8,7 @@ import type { Change, Store } from './store.ts'
 /** What of the control plane a client can notice: namespaces empty themselves, and what is owned goes with its owner. */
 export function beginControllers(store: Store, requests: ResourceRequests, types: readonly ResourceType[]): () => void {
   const namespaceType = baseTypes.find(({ plural }) => plural === 'namespaces') as ResourceType
+  const accountType = baseTypes.find(({ plural }) => plural === 'serviceaccounts') as ResourceType
   const timers = new Set<NodeJS.Timeout>()
   const later = (act: () => void, ms = 1): void => {
     const timer = setTimeout(() => {
@@ -36,6 +37,11 @@ export function beginControllers(store: Store, requests: ResourceRequests, types
   }
   const look = (change: Change): void => {
     const { kind, type, object } = change
+    // At once: a pod may be made right after its namespace.
+    if (kind === 'ADDED' && type.plural === 'namespaces') {
+      const metadata = { name: 'default', namespace: object.metadata.name }
+      store.create(accountType, { apiVersion: 'v1', kind: 'ServiceAccount', metadata })
+    }
     if (kind === 'DELETED') later(() => collect(object))
     else if (type.plural === 'namespaces' && object.metadata.deletionTimestamp) later(() => finish(object.metadata.name))
     else if (object.metadata.deletionTimestamp && type.plural !== 'pods' && (object.metadata.finalizers ?? []).length === 0) {

@@ -10,6 +10,9 @@ const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 } as co
 /** Past so much that waits to be sent, the command waits, too. */
 const highWater = 256 * 1024
 
+/** After its end, so long what else it started may hold its output open. */
+const drainMs = 2_000
+
 export interface ExecTerms {
   readonly stdin: boolean
   readonly stdout: boolean
@@ -100,7 +103,17 @@ class ExecConnection {
     this.send(terms.stdout ? channels.stdout : terms.stderr ? channels.stderr : channels.status, Buffer.alloc(0))
     if (!terms.stdin) process.stdin?.end()
     const over = [this.carry(process.stdout, channels.stdout, terms.stdout), this.carry(process.stderr, channels.stderr, terms.stderr)]
-    void Promise.all([process.exited, ...over]).then(([code]) => this.finish(code))
+    void process.exited.then(async (code) => {
+      let timer: NodeJS.Timeout | undefined
+      const enough = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, drainMs)
+      })
+      // A client that is slow to take the output is waited for.
+      while (!(await Promise.race([Promise.all(over).then(() => true), enough.then(() => !this.isBehind())])))
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      clearTimeout(timer)
+      this.finish(code)
+    })
   }
 
   private hear(message: Buffer): void {
@@ -135,6 +148,10 @@ class ExecConnection {
         this.whenRoom(() => stream.resume())
       })
     })
+  }
+
+  private isBehind(): boolean {
+    return this.connection.readyState === this.connection.OPEN && (this.isStalled || this.connection.bufferedAmount > 0)
   }
 
   private whenRoom(go: () => void): void {
@@ -231,7 +248,9 @@ class ExecConnection {
       this.drop()
       return
     }
-    const status = JSON.stringify(this.terms.status ?? statusOf(code))
+    // The node says it without a kind and a version.
+    const { kind: _, apiVersion: __, ...told } = this.terms.status ?? statusOf(code)
+    const status = JSON.stringify(told)
     this.send(channels.status, Buffer.from(fault?.status === 'text' ? (code === 0 ? 'Success' : `command terminated with exit code ${code}`) : status))
     if (last && fault?.status === 'early') this.say(last.channel, last.bytes)
     this.connection.close(1000)

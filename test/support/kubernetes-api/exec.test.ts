@@ -7,7 +7,7 @@ import { type ExecFault, initialSwitches } from './switches.ts'
 
 const isReal = Boolean(process.env.HOLDFAST_TEST_KUBECONFIG)
 const v4 = ['v4.channel.k8s.io']
-const success = { kind: 'Status', status: 'Success' }
+const success = { metadata: {}, status: 'Success' }
 
 describe.skipIf(!hasCluster('tests of exec at the cluster'))('exec over a bare WebSocket', () => {
   let cluster: Cluster
@@ -35,7 +35,7 @@ describe.skipIf(!hasCluster('tests of exec at the cluster'))('exec over a bare W
   it('tells an end with 0 as Success, and an end by a signal as 128 and its number', async () => {
     const fine = await sh('true', { protocols: v4 })
     await fine.closed
-    expect(statusOf(fine)).toMatchObject({ status: 'Success' })
+    expect(statusOf(fine)).toEqual(success)
     const killed = await sh('kill -9 $$', { protocols: v4 })
     await killed.closed
     expect(statusOf(killed)).toMatchObject({ details: { causes: [{ reason: 'ExitCode', message: '137' }] } })
@@ -62,8 +62,24 @@ describe.skipIf(!hasCluster('tests of exec at the cluster'))('exec over a bare W
   it('refuses what is not there before anything is agreed on', async () => {
     await expect(client.exec('nobody', ['true'], { protocols: v4 })).rejects.toThrow(/^404 .*pods \\"nobody\\" not found/)
     await expect(client.exec('box', ['true'], { protocols: v4, container: 'other' })).rejects.toThrow(/^400 .*container other is not valid for pod box/)
-    await expect(client.exec('box', [], { protocols: v4 })).rejects.toThrow(/^400 /)
-    await expect(sh('true', { protocols: ['v9.channel.k8s.io'] })).rejects.toThrow(/^(403|400) /)
+    await expect(sh('true', { protocols: ['v9.channel.k8s.io'] })).rejects.toThrow(/^403 $/)
+  })
+
+  it('tells what the node cannot start as a status without an exit code', async () => {
+    const execution = await client.exec('box', [], { protocols: v4 })
+    await execution.closed
+    expect(statusOf(execution)).toMatchObject({ status: 'Failure', reason: 'InternalError', code: 500 })
+    expect(execution.text(3)).not.toContain('ExitCode')
+  })
+
+  it('tells the end of a command whose child holds the output after two seconds', async () => {
+    const execution = await sh('sleep 30 & echo hi; exit 4', { protocols: v4 })
+    await execution.closed
+    expect(execution.text(1)).toBe('hi\n')
+    expect(statusOf(execution)).toMatchObject({ details: { causes: [{ message: '4' }] } })
+    const other = await sh('(sleep 0.5; echo late) & echo hi', { protocols: v4 })
+    await other.closed
+    expect(other.text(1)).toBe('hi\nlate\n')
   })
 
   describe.skipIf(isReal)('of the fake cluster', () => {

@@ -62,6 +62,11 @@ export class Kubelet {
     return this.runs.get(pod.metadata.uid ?? '')
   }
 
+  hasNodeFor(pod: Pod): boolean {
+    const wanted = Object.entries(pod.spec.nodeSelector ?? {})
+    return this.store.list(typeOf('nodes')).some(({ metadata: { labels = {} } }) => wanted.every(([key, value]) => labels[key] === value))
+  }
+
   nextAddress(): string {
     this.lastAddress += 1
     return `10.244.0.${this.lastAddress}`
@@ -177,9 +182,11 @@ export class PodRun {
     const fault = takeFault(this.kubelet.terms.switches.podFaults, ({ matches }) => matches?.(this.first) ?? true)
     if (this.isGone) return
     if (fault?.kind === 'unschedulable') {
-      const message = '0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.'
-      this.update(() => ({ phase: 'Pending', conditions: [condition('PodScheduled', false, 'Unschedulable', message)] }))
-      this.kubelet.tell(this.first, 'Warning', 'FailedScheduling', message)
+      this.stayPending('1 Insufficient memory. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.')
+      return
+    }
+    if (!this.kubelet.hasNodeFor(this.first)) {
+      this.stayPending("1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.")
       return
     }
     this.address = this.first.spec.hostNetwork ? '127.0.0.1' : this.kubelet.nextAddress()
@@ -207,6 +214,12 @@ export class PodRun {
       if (!(await this.initialize(spec))) return
     }
     await Promise.all(this.first.spec.containers.map((spec) => this.keepRunning(spec)))
+  }
+
+  private stayPending(why: string): void {
+    const message = `0/1 nodes are available: ${why}`
+    this.update(() => ({ phase: 'Pending', conditions: [condition('PodScheduled', false, 'Unschedulable', message)] }))
+    this.kubelet.tell(this.first, 'Warning', 'FailedScheduling', message)
   }
 
   /** Whether it goes on. */
@@ -260,7 +273,8 @@ export class PodRun {
     this.update((status) => {
       const states = (status.containerStatuses ?? []).map(({ state }) => state.terminated)
       if (states.length === 0 || states.some((state) => !state)) return {}
-      return { phase: states.every((state) => state?.exitCode === 0) ? 'Succeeded' : 'Failed', conditions: this.conditions(false, true, 'PodCompleted') }
+      const isFine = states.every((state) => state?.exitCode === 0)
+      return { phase: isFine ? 'Succeeded' : 'Failed', conditions: this.conditions(false, true, isFine ? 'PodCompleted' : 'PodFailed') }
     })
   }
 

@@ -271,9 +271,10 @@ describe.skipIf(why !== undefined)('the fake cluster', () => {
       await make('deaf', { command: ['sleep', '1000'] })
       await cluster.waitForPod('deaf', ({ status }) => status.phase === 'Running')
       const [pid] = cluster.pidsOf('deaf')
+      const from = cluster.store.version
       await client.call(`${pods}/deaf`, { method: 'DELETE' })
       expect(cluster.findPod('deaf')?.metadata.deletionTimestamp).toBeDefined()
-      await watch(`${pods}?watch=true&fieldSelector=metadata.name%3Ddeaf`, (events) => events.at(-1)?.type === 'DELETED')
+      await watch(`${pods}?watch=true&fieldSelector=metadata.name%3Ddeaf&resourceVersion=${from}`, (events) => events.at(-1)?.type === 'DELETED')
       expect(existsSync(`/proc/${pid}`)).toBe(false)
       await make('thrown')
       await cluster.waitForPod('thrown', ({ status }) => status.phase === 'Running')
@@ -308,12 +309,16 @@ describe.skipIf(why !== undefined)('the fake cluster', () => {
       await execution.closed
       expect(execution.text(1)).toBe('claim\n')
       const uid = cluster.findPod('mine')?.metadata.uid
+      let from = cluster.store.version
+      const isGone = (): Promise<unknown> =>
+        watch(`${pods}?watch=true&fieldSelector=metadata.name%3Dmine&resourceVersion=${from}`, (events) => events.at(-1)?.type === 'DELETED')
       await patch(`${sandboxes}/mine`, { spec: { operatingMode: 'Suspended' } })
-      await watch(`${pods}?watch=true&fieldSelector=metadata.name%3Dmine`, (events) => events.at(-1)?.type === 'DELETED')
+      await isGone()
       await patch(`${sandboxes}/mine`, { spec: { operatingMode: 'Running' } })
       await cluster.waitForPod('mine', (pod) => pod.metadata.uid !== uid && pod.status.phase === 'Running')
+      from = cluster.store.version
       await client.call(`${extensions}/sandboxclaims/mine`, { method: 'DELETE' })
-      await watch(`${pods}?watch=true&fieldSelector=metadata.name%3Dmine`, (events) => events.at(-1)?.type === 'DELETED')
+      await isGone()
     })
   })
 

@@ -231,7 +231,6 @@ function addFirstObjects(store: Store, version: string): void {
       status: { phase: 'Active' },
     })
   }
-  store.create(typeOf('serviceaccounts'), { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'default' } })
   const now = timestamp()
   store.create(typeOf('nodes'), {
     apiVersion: 'v1',

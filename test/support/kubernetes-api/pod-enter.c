@@ -96,7 +96,10 @@ static void run(char **argv, char **variables) {
   fcntl(3, F_SETFD, FD_CLOEXEC);
   environ = variables;
   execvpe(argv[0], argv, variables);
-  fail(errno == ENOENT ? 127 : 126, "%s", errno == ENOENT && !strchr(argv[0], '/') ? "executable file not found in $PATH" : strerror(errno));
+  const char *why = errno == ENOENT && !strchr(argv[0], '/') ? "executable file not found in $PATH" : strerror(errno);
+  if (errno == ENOENT && strchr(argv[0], '/')) why = "no such file or directory";
+  if (errno == EACCES) why = "permission denied";
+  fail(errno == ENOENT ? 127 : 126, "%s", why);
 }
 
 /* What the child has open, this process lets go of: ends of pipes mean the child's. */

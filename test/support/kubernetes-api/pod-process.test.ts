@@ -92,7 +92,7 @@ describe.skipIf(why !== undefined)('the processes of a pod', () => {
       message: 'executable file not found in $PATH',
     })
     const container = await begin()
-    await expect(container.exec({ ...terms(), argv: ['/etc/passwd'] })).rejects.toMatchObject({ code: 126, message: 'Permission denied' })
+    await expect(container.exec({ ...terms(), argv: ['/etc/passwd'] })).rejects.toMatchObject({ code: 126, message: 'permission denied' })
     await expect(container.exec({ ...sh('true'), cwd: '/nowhere' })).rejects.toThrow(/chdir to cwd \("\/nowhere"\)/)
   })
 

@@ -155,6 +155,10 @@ export function decode(type: ResourceType, object: KubeObject, strict: boolean):
     const bad = Object.entries(values ?? {}).find(([, value]) => typeof value !== 'string')
     if (bad) throw cannotUnmarshal(type, typeof bad[1], `ObjectMeta.metadata.${field}`, 'string')
   }
+  if (type.plural === 'secrets') {
+    const bad = Object.values((object.data as Record<string, string> | undefined) ?? {}).some((text) => Buffer.from(text, 'base64').toString('base64') !== text)
+    if (bad) throw badRequest(`Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0`)
+  }
   if (type.plural !== 'pods') return
   const { spec } = object as Pod
   if (spec === undefined) return

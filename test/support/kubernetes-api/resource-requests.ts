@@ -53,7 +53,10 @@ export function locate(path: string, types: readonly ResourceType[]): Pick<Resou
     return { type: find(parts[2]) as ResourceType, namespace: parts[1], name: parts[3], subresource: parts.slice(4).join('/') || undefined }
   }
   const type = find(parts[0])
-  return type && { type, namespace: undefined, name: parts[1], subresource: parts.slice(2).join('/') || undefined }
+  const subresource = parts.slice(2).join('/') || undefined
+  const isKnown = subresource === undefined || ['status', 'finalize'].includes(subresource)
+  if (!type || !isKnown || (type.namespaced && parts[1] !== undefined)) return undefined
+  return { type, namespace: undefined, name: parts[1], subresource }
 }
 
 export function verbOf(method: string, name: string | undefined, query: URLSearchParams): string {
@@ -191,6 +194,7 @@ export class ResourceRequests {
     this.checkNamespace(type, given, namespace)
     const object: KubeObject = { ...given, metadata: { ...metadata, ...(type.namespaced ? { namespace: namespace as string } : {}) } as Metadata }
     validate(type, object)
+    if (type.plural === 'pods') this.admitPod(type, object as Pod)
     const { status: ____, ...rest } = object
     const filled = withDefaults(type.plural === 'nodes' ? object : (rest as KubeObject))
     if (query.getAll('dryRun').includes('All')) {
@@ -198,6 +202,18 @@ export class ResourceRequests {
       return { ...filled, metadata: { ...filled.metadata, uid: '00000000-0000-0000-0000-000000000000', creationTimestamp: timestamp() } }
     }
     return this.store.create(type, filled)
+  }
+
+  /** What has to be there before a pod may be made. */
+  private admitPod(type: ResourceType, { metadata: { name, namespace }, spec }: Pod): void {
+    const find = (plural: string, within: string | undefined, wanted: string): boolean =>
+      this.store.find(baseTypes.find((own) => own.plural === plural) as ResourceType, within, wanted) !== undefined
+    const refuse = (why: string): ApiError => new ApiError(403, 'Forbidden', `pods "${name}" is forbidden: ${why}`, { name, kind: type.plural })
+    const { runtimeClassName, serviceAccountName = 'default' } = spec
+    if (runtimeClassName && !find('runtimeclasses', undefined, runtimeClassName)) throw refuse(`pod rejected: RuntimeClass "${runtimeClassName}" not found`)
+    if (!find('serviceaccounts', namespace, serviceAccountName)) {
+      throw refuse(`error looking up service account ${namespace}/${serviceAccountName}: serviceaccount "${serviceAccountName}" not found`)
+    }
   }
 
   private checkNamespace(type: ResourceType, { metadata }: KubeObject, namespace: string | undefined): void {

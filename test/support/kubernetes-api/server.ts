@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Attributes, anonymous, authenticate, forbidden, forbiddenPath, isAllowed, type User } from './access.ts'
 import { ApiError, badRequest, internalError, noSuchPath, notFound, type StatusBody, tooManyRequests } from './api-status.ts'
@@ -127,6 +127,10 @@ export class ApiServer {
     }
     if (!place) {
       const found = discover(url.pathname, accept, this.terms.types, versionInfo(this.terms.version))
+      if (!found && !/^\/(api|apis)\/./.test(url.pathname)) {
+        response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('404 page not found\n')
+        return undefined
+      }
       if (!found) throw noSuchPath()
       if ('raw' in found) send(response, 200, found.raw, found.contentType)
       else send(response, 200, found)
@@ -210,50 +214,40 @@ export class ApiServer {
       const [stdin, stdout, stderr] = [wants('stdin'), wants('stdout'), wants('stderr')]
       const argv = query.getAll('command')
       if (!stdin && !stdout && !stderr) throw badRequest('you must specify at least 1 of stdin, stdout, stderr')
-      if (attributes.resource === 'pods/exec' && argv.length === 0) throw badRequest('you must specify at least one command for the container')
       if (wants('tty')) throw badRequest('there is no terminal here: ask without tty')
       const container = this.containerOf(pod, query)
       if (!pod.spec.nodeName) throw badRequest(`pod ${pod.metadata.name} does not have a host assigned`)
       if (!/^websocket$/i.test(request.headers.upgrade ?? '')) throw badRequest('unable to upgrade: only WebSocket is spoken here')
-      if (protocol === undefined) throw this.noProtocol(request)
+      if (protocol === undefined) throw new Plain(403, '')
       const run = this.terms.kubelet.run(pod)
       const fault = takeFault(this.terms.switches.execFaults, ({ matches }) => matches?.(argv) ?? true)
-      const { process, status } = attributes.resource === 'pods/exec' ? await this.startIn(pod, container, argv) : attached(run?.attach(container), container)
+      const { process, status } = attributes.resource === 'pods/exec' ? await this.startIn(pod, container, argv) : attached(run?.attach(container))
       // With the newer protocol, the API server has agreed before it asks the node.
-      if (status?.details?.kind === 'container' && !protocol.startsWith('v5')) throw new Told(status)
+      if (!process && !status && !protocol.startsWith('v5')) throw new Plain(500, `container not found ("${container}")`)
       this.execs.accept(request, socket, head, protocol, {
         stdin,
         stdout,
         stderr,
         fault,
         process: process ?? spokenProcess('', 0),
-        ...(status ? { status } : {}),
+        ...(process ? {} : { status: status ?? notRunning(container) }),
       })
     } catch (error) {
-      const { code = 500, ...body } = bodyOfError(error)
-      const text = JSON.stringify({ ...body, code })
-      socket.end(
-        `HTTP/1.1 ${code} ${body.reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
-      )
+      refuseUpgrade(socket, error)
     }
-  }
-
-  private noProtocol(request: IncomingMessage): ApiError {
-    const asked = request.headers['sec-websocket-protocol'] ?? ''
-    const offered = this.terms.switches.execProtocols.join(' ')
-    return new ApiError(403, 'Forbidden', `unable to upgrade: unable to negotiate protocol: client supports [${asked}], server accepts [${offered}]`)
   }
 
   private async startIn(pod: Pod, container: string, argv: readonly string[]): Promise<Started> {
     const run = this.terms.kubelet.run(pod)
+    if (argv.length === 0) return { status: internalError('error executing command in container: failed to exec in container: no command was given').body }
     try {
       if (!run) throw notFound(podType, pod.metadata.name)
       return { process: await run.exec(container, argv) }
     } catch (error) {
       if (!(error instanceof StartError)) throw error
-      if (/^container not found/.test(error.message)) return { status: notRunning(container) }
+      if (/^container not found/.test(error.message)) return {}
       const text = `exec failed: unable to start container process: exec: "${argv[0]}": ${error.message}: unknown`
-      if (this.terms.switches.unknownProgram === 'status') return { process: spokenProcess(`OCI runtime ${text}\r\n`, error.code === 127 ? 127 : 126) }
+      if (this.terms.switches.unknownProgram === 'status') return { process: spokenProcess(`OCI runtime ${text}\r\n`, 126) }
       return { status: internalError(`error executing command in container: failed to exec in container: failed to start exec: OCI runtime ${text}`).body }
     }
   }
@@ -265,21 +259,33 @@ interface Started {
   readonly status?: StatusBody
 }
 
-const attached = (process: StartedProcess | undefined, container: string): Started => (process ? { process } : { status: notRunning(container) })
+/** Neither: there is no such container. */
+const attached = (process: StartedProcess | undefined): Started => (process ? { process } : {})
 
-function notRunning(container: string): StatusBody {
-  const { body } = internalError(`unable to upgrade connection: container not found ("${container}")`)
-  return { ...body, details: { ...body.details, kind: 'container' } }
+const notRunning = (container: string): StatusBody => internalError(`unable to upgrade connection: container not found ("${container}")`).body
+
+/** What is no Status: words of the node, or none. */
+class Plain extends Error {
+  readonly code: number
+
+  constructor(code: number, text: string) {
+    super(text)
+    this.code = code
+  }
 }
 
-/** A status as it is. */
-class Told extends Error {
-  readonly body: StatusBody
-
-  constructor(body: StatusBody) {
-    super(body.message)
-    this.body = body
-  }
+function refuseUpgrade(socket: Duplex, error: unknown): void {
+  const body = error instanceof Plain ? undefined : bodyOfError(error)
+  const [code, text] = error instanceof Plain ? [error.code, error.message] : [body?.code ?? 500, JSON.stringify(body)]
+  const type = body ? 'application/json' : 'text/plain; charset=utf-8'
+  const retry = body?.details?.retryAfterSeconds
+  const headers = [
+    `Content-Type: ${type}`,
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+    ...(retry === undefined ? [] : [`Retry-After: ${retry}`]),
+  ]
+  socket.end(`HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\n${headers.join('\r\n')}\r\n\r\n${text}`)
 }
 
 class Refused extends Error {
@@ -305,7 +311,7 @@ const reasons: Record<number, string> = {
 }
 
 function bodyOfError(error: unknown): StatusBody {
-  if (error instanceof ApiError || error instanceof Told) return error.body
+  if (error instanceof ApiError) return error.body
   if (error instanceof Refused) {
     const { status, retryAfterSeconds = 1 } = error.refusal
     if (status === 429) return tooManyRequests(retryAfterSeconds).body
