@@ -248,7 +248,8 @@ async function siteOf(
     },
     title,
     root: rootOf(target, pod, container),
-    workspace: 'own',
+    // Whoever made the pod says what is in it.
+    workspace: ours || claim !== undefined ? 'copied' : 'own',
     privateFolders: ours ? [privateFolder] : [],
     rights,
     /** As the last exec found it. */
