@@ -362,7 +362,7 @@ requirement('paths.pipes', 'nothing waits at a pipe, and nothing but a regular f
 })
 
 requirement('paths.denied', 'what the user may not read or write is denied, and is not replaced either', async ({ files, sh }, test) => {
-  if ((await sh('id -u')).trim() === '0') return test.skip('root may do everything')
+  if (await mayDoEverything(sh)) return test.skip('this user may do everything')
   await sh('echo old > locked; mkdir hidden; chmod 000 locked hidden')
   try {
     for (const name of ['readText', 'write', 'append', 'upload', 'download'])
@@ -374,6 +374,30 @@ requirement('paths.denied', 'what the user may not read or write is denied, and 
     await sh('chmod 700 locked hidden')
   }
   expect(await sh('cat locked')).toBe('old\n')
+})
+
+/** As root may, where it was not taken from it. */
+const mayDoEverything = async (sh: Bench['sh']): Promise<boolean> =>
+  (await sh('mkdir shut; chmod 000 shut; (: > shut/x) 2>/dev/null && echo yes; chmod 700 shut; rm -r shut')) !== ''
+
+requirement('write.in-place', 'where the directory takes no new file, the file itself is written, unless it has other names', async ({ files, sh }, test) => {
+  if (await mayDoEverything(sh)) return test.skip('this user may do everything')
+  await sh('mkdir shut; echo old > shut/file; echo old > shut/store; ln shut/store shut/shared; chmod 640 shut/file; chmod 555 shut')
+  try {
+    expect(await files.write('shut/file', 'new')).toMatchObject({ created: false, route: 'in-place' })
+    expect(await files.append('shut/file', '+')).toMatchObject({ created: false, route: 'in-place' })
+    expect(await sh('cat shut/file')).toBe('new+')
+    expect(await files.upload('shut/file', piecesOf(deterministic(700_000)))).toMatchObject({ created: false, route: 'in-place' })
+    expect(await files.stat('shut/file')).toMatchObject({ mode: '0640', bytes: 700_000 })
+    for (const path of ['shut/shared', 'shut/fresh', 'shut/deep/fresh'])
+      for (const name of ['write', 'append', 'upload']) expect(await reasonOf(calls[name]!(files, path), path), `${name} ${path}`).toBe('file_denied')
+    for (const name of ['remove', 'move'])
+      expect(await reasonOf(calls[name]!(files, 'shut/file'), name === 'move' ? undefined : 'shut/file'), name).toBe('file_denied')
+    expect(await reasonOf(files.mkdir('shut/deep'), 'shut/deep')).toBe('file_denied')
+    expect(await sh('ls -A shut; cat shut/store')).toBe('file\nshared\nstore\nold\n')
+  } finally {
+    await sh('chmod 755 shut')
+  }
 })
 
 // ---- reading
