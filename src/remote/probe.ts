@@ -40,7 +40,7 @@ export function probeScript(terms: ProbeTerms): string {
       ? [...terms.folders.flatMap((folder) => [quote(folder), `${quote(`${folder}/holdfast-`)}$u`]), ...everywhere].join(' ')
       : quote(terms.only)
   return [
-    `umask 077; p() { printf '%s%s\\n' ${quote(mark)} "$1"; }; printf '\\n';`,
+    `o=$(umask); umask 077; p() { printf '%s%s\\n' ${quote(mark)} "$1"; }; printf '\\n';`,
     'm=$(uname -m); u=$(id -u); n=$(uname -n | tr -cd A-Za-z0-9_- | cut -c1-24); n=${n:-site};',
     'p "system $(uname -s)"; p "machine $m"; p "uid $u"; p "user $(id -un 2>/dev/null || echo "${USER-}")";',
     'h=${HOME-}; [ -n "$h" ] || h=$(getent passwd "$u" 2>/dev/null | cut -d: -f6);',
@@ -67,7 +67,8 @@ export function probeScript(terms: ProbeTerms): string {
     'chmod 700 "$t"; if runs "$t"; then mv -f "$t" "$P"; else w=$("$t" --version 2>&1); rm -f "$t"; p "refused $w"; exit 0; fi;',
     `find "$d" -maxdepth 1 -type f -name 'supervisor-*' -mtime +${unusedDays} -exec rm -f {} ';' 2>/dev/null;`,
     `find "$d" -maxdepth 1 -type f -name '.up-*' -mtime +1 -exec rm -f {} ';' 2>/dev/null; fi;`,
-    `p "socket $s"; p ready; exec "$P" --bridge --socket "$s" --home "$d/$n" --idle-ms ${terms.idleMs}`,
+    // What commands make is as open to others as what a login there makes.
+    `p "socket $s"; p ready; umask "$o"; exec "$P" --bridge --socket "$s" --home "$d/$n" --idle-ms ${terms.idleMs}`,
   ].join(' ')
 }
 

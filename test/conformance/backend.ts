@@ -130,6 +130,10 @@ requirement('start.argument-too-large', 'an argument larger than the system take
   else expect(answer).toMatchObject({ code: 'resource_exhausted', details: { bytes: 200_000 } })
 })
 
+requirement('start.mask', 'what a command makes is as open to others as what a login makes', async (bench) => {
+  expect((await bench.run('umask')).out.toString().trim()).toMatch(/^0*0[02]2$/)
+})
+
 // ---- bytes
 
 requirement('bytes.order', 'each stream arrives in order and without loss', async (bench) => {
@@ -403,7 +407,7 @@ requirement('environment.exact', 'a command gets the variables of its request an
   const env = { PATH: process.env.PATH ?? '/usr/bin:/bin', ODD: ' a="b" $c `d` \\ € ', EMPTY: '' }
   const run = await bench.start(['env'], { env, bareEnv: true })
   const { out } = await run.result
-  expect(out.toString().trimEnd().split('\n').sort()).toEqual(
+  expect(out.toString().replace(/\n$/, '').split('\n').sort()).toEqual(
     Object.entries({ ...env, HOLDFAST_RUN: run.mark })
       .map(([name, value]) => `${name}=${value}`)
       .sort(),
