@@ -12,7 +12,7 @@ import { examine } from './doctor.ts'
 import { createExecutions, type Within } from './execution.ts'
 import type { FileUseCases } from './files.ts'
 import { followLogs } from './follow-logs.ts'
-import { awaitEnd, caughtUp, type HeldRuns, measured, settleAbandoned } from './following.ts'
+import { awaitEnd, caughtUp, type HeldRuns, measured, settleAbandoned, unreachable } from './following.ts'
 import { collectAll, collectWhenDue } from './gc.ts'
 import { holdElsewhere } from './holder.ts'
 import { supervisorNeeded } from './holding.ts'
@@ -237,7 +237,10 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
       return resumeFrom(context, input)
     },
     async pin({ run, pinned }) {
-      const { record, warnings } = await context.records.setPinned(await current(run), pinned)
+      const found = await current(run)
+      // That it cannot be reached now is not for its record.
+      const lasting = found.warnings.filter((warning) => warning !== unreachable(found))
+      const { record, warnings } = await context.records.setPinned({ ...found, warnings: lasting }, pinned)
       return toResult(context, record, {}, warnings)
     },
     async gc({ dryRun }) {
