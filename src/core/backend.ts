@@ -67,7 +67,8 @@ export function capabilitiesOf(configuration: BackendConfiguration): Capabilitie
         tellsOutOfMemory: supervised,
       }
     case 'docker':
-      return { ...far(supervised), isolation: 'container', endOfInput: true }
+      // What runs in a container gets pipes of the engine, whoever starts it.
+      return { ...far(supervised), isolation: 'container', endOfInput: true, pipes: true }
     case 'ssh':
       return { ...far(supervised), isolation: 'machine', endOfInput: true }
     case 'kubernetes':
