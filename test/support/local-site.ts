@@ -66,7 +66,10 @@ export function openLocalSite(options: LocalSiteOptions): LocalSite {
     up.pipe(child.stdin)
     child.stderr.pipe(err)
     if (noise !== undefined) down.write(noise)
-    setTimeout(() => child.stdout.pipe(down), slowMs)
+    // What nobody reads is thrown away when a child ends.
+    const said = child.stdout.pipe(new PassThrough())
+    if (slowMs === 0) said.pipe(down)
+    else setTimeout(() => said.pipe(down), slowMs)
     let settle: { resolve: (status: ExitStatus) => void; reject: (error: Error) => void } | undefined
     const ended = new Promise<ExitStatus>((resolve, reject) => {
       settle = { resolve, reject }
