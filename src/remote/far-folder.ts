@@ -54,6 +54,12 @@ export function farFolder(connection: Connection, run: string): FarFolder {
   }
 }
 
+/** The runs that the home of a supervisor has folders of. */
+export function listFarRuns(connection: Connection): Promise<readonly string[]> {
+  const files = createSupervisedFiles(connection, connection.home)
+  return unlessMissing(async () => (await files.list('runs', { max: mostEntries })).entries.map(({ name }) => name), [])
+}
+
 /** Whoever waits for it is told; the others are not waited for then. */
 function quietly<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})

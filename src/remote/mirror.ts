@@ -1,11 +1,14 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ResolvedCommand } from '../core/command.ts'
 import { checkTexts, commandTooLarge } from '../core/command-texts.ts'
 import type { EndRecord } from '../core/end-record.ts'
 import { failure, type HoldfastError, hasReason } from '../core/errors.ts'
 import type { Listening, RunStatus, SupervisedSession, SupervisionTerms } from '../core/supervised.ts'
 import type { CommandRules } from '../supervisor/session.ts'
-import { farFolder } from './far-folder.ts'
+import { farFolder, listFarRuns } from './far-folder.ts'
 import type { Link, Linked } from './link.ts'
+import { sizeOf } from './local-log.ts'
 import { type Found, Mirror } from './mirrored-run.ts'
 import { settle, writeProcessHere } from './settle.ts'
 
@@ -27,6 +30,7 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
   /** Runs that are over, of which the site still has something, with their folders here. */
   const kept = new Map<string, string>()
   const folders = new Map<string, string>()
+  const attachings = new Map<string, Promise<Mirror | undefined>>()
   let isClosed = false
   let looking: NodeJS.Timeout | undefined
 
@@ -90,18 +94,55 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
     }
   }
 
+  /** Those who ask at the same time get the same. */
+  function attachOnce(run: string): Promise<Mirror | undefined> {
+    const attaching = attachings.get(run) ?? attachNow(run).finally(() => attachings.delete(run))
+    attachings.set(run, attaching)
+    return attaching
+  }
+
+  async function attachNow(run: string): Promise<Mirror | undefined> {
+    const folder = folderHere(run)
+    const { stdout, stderr } = logsHere(folder)
+    const found = await insist(() => find(run, { stdout, stderr }))
+    if (found.kind === 'running') {
+      const mirror = open(run, folder, unknownLimit)
+      mirror.follow(found, again(mirror))
+      return mirror
+    }
+    if (found.kind === 'over') await insist(async () => finish(await link.current(), run, folder))
+    return undefined
+  }
+
   /** What is left of runs that are over, once what they left behind has let go. */
   async function lookForLate(): Promise<void> {
     const { session, connection } = await link.current()
     const held = new Set(await session.runs())
     for (const [run, folder] of [...kept]) {
-      if (held.has(run)) continue
+      if (held.has(run) || mirrors.has(run)) continue
       await finish({ session, connection }, run, folder)
       kept.delete(run)
     }
   }
 
+  /** Runs that others followed before, and whose folders are here: what the site has of them is fetched and tidied up. */
+  async function sweep(): Promise<void> {
+    const linked = await link.current()
+    const left = await listFarRuns(linked.connection)
+    const held = new Set(left.length > 0 ? await linked.session.runs() : [])
+    for (const run of left) {
+      if (isClosed) return
+      if (mirrors.has(run) || attachings.has(run) || !existsSync(folderOf(run))) continue
+      if (!held.has(run)) await finish(linked, run, folderOf(run))
+      else if (existsSync(join(folderOf(run), 'end.json'))) keep(run, folderOf(run))
+    }
+  }
+
+  // Nobody waits for it, and what it cannot do now it does the next time.
+  void sweep().catch(() => {})
+
   function keep(run: string, folder: string): void {
+    if (isClosed) return
     kept.set(run, folder)
     looking ??= setInterval(() => void lookForLate().catch(() => {}), lateMs).unref()
   }
@@ -142,33 +183,15 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
         mirror.follow(found, again(mirror))
       } catch (error) {
         mirrors.delete(terms.id)
+        mirror.abandon(error)
         throw error
       }
       return mirror.listen(terms.listen, { stdout: 0, stderr: 0 })
     },
     async attach(run, listen) {
       if (isClosed) throw failure('closed', {})
-      const active = mirrors.get(run)
-      if (active) return active.listen(listen, await beginning(active, listen))
-      const folder = folderHere(run)
-      const mirror = open(run, folder, unknownLimit)
-      try {
-        const from = mirror.reached
-        const wanted = listen.kind === 'everything' && listen.from
-        const found = await insist(() =>
-          find(run, wanted ? { stdout: Math.min(from.stdout, wanted.stdout), stderr: Math.min(from.stderr, wanted.stderr) } : from),
-        )
-        if (found.kind === 'running') {
-          mirror.follow(found, again(mirror))
-          return mirror.listen(listen, await beginning(mirror, listen))
-        }
-        mirrors.delete(run)
-        if (found.kind === 'over') await insist(async () => finish(await link.current(), run, folder))
-        return undefined
-      } catch (error) {
-        mirrors.delete(run)
-        throw error
-      }
+      const mirror = mirrors.get(run) ?? (await attachOnce(run))
+      return mirror?.listen(listen, await beginning(mirror, listen))
     },
     async close() {
       isClosed = true
@@ -177,6 +200,11 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
     },
   }
 }
+
+const logsHere = (folder: string): { stdout: number; stderr: number } => ({
+  stdout: sizeOf(join(folder, 'stdout.log')),
+  stderr: sizeOf(join(folder, 'stderr.log')),
+})
 
 /** Where a listener begins: where it wants, or where the run stands. */
 async function beginning(mirror: Mirror, listen: Listening): Promise<{ stdout: number; stderr: number }> {

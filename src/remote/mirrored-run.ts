@@ -40,7 +40,8 @@ export class Mirror {
   #process: ProcessIdentity = { pid: 0, startTime: '' }
   #run: Run | undefined
   /** Resolves once contact is there again. */
-  #regaining: Promise<unknown> = Promise.resolve()
+  #regaining: Promise<unknown>
+  #begin = (): void => {}
   #record: EndRecord | undefined
   #isReleased = false
   #settleEnded: { resolve: (record: EndRecord) => void; reject: (error: HoldfastError) => void } | undefined
@@ -53,6 +54,9 @@ export class Mirror {
     this.logs = { stdout: log('stdout.log'), stderr: log('stderr.log') }
     this.ended = new Promise((resolve, reject) => {
       this.#settleEnded = { resolve, reject }
+    })
+    this.#regaining = new Promise<void>((resolve) => {
+      this.#begin = resolve
     })
     // Whoever waits is told; a rejection that nobody waits for is no reason to end the process.
     this.ended.catch(() => {})
@@ -72,7 +76,11 @@ export class Mirror {
   }
 
   follow(found: Exclude<Found, { kind: 'unknown' }>, again: () => Promise<Found>): void {
-    if (found.kind === 'running') this.#process = found.run.process
+    if (found.kind === 'running') {
+      this.#process = found.run.process
+      this.#run = found.run
+    }
+    this.#begin()
     void this.#followAll(found, again)
       .then(
         (record) => {
@@ -87,11 +95,17 @@ export class Mirror {
       })
   }
 
+  /** It never began, or nothing is known of it. */
+  abandon(error: unknown): void {
+    this.#settleEnded?.reject(toHoldfastError(error))
+    this.#begin()
+  }
+
   listen(listen: Listening, from: { stdout: number; stderr: number }): SupervisedRun {
     const output = new MirrorOutput(listen, this.logs, from)
     this.#outputs.add(output)
     // What is here already is known of a run that goes on.
-    if (listen.kind === 'everything') for (const stream of streamNames) output.reach(stream, this.#end[stream])
+    if (listen.kind === 'everything') for (const stream of streamNames) output.reach(stream, Math.max(this.#end[stream], this.logs[stream].reached))
     return new View(this, output)
   }
 

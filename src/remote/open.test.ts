@@ -330,4 +330,75 @@ describe.runIf(program.kind === 'found')('a site with a supervisor', () => {
     expect(performance.now() - begun).toBeLessThan(10_000)
     expect(session.open).toBe(false)
   }, 30_000)
+
+  it('what a process that was killed had not fetched is here once the next one comes', async () => {
+    await using far = await openFar()
+    const first = await far.session()
+    const run = await first.start(
+      command(far, 'echo one; echo two >&2; while ! test -e go; do sleep 0.02; done; seq 1 1000; exit 6', 'left'),
+      terms(far, 'left'),
+    )
+    await until(() => existsSync(far.world.path('runs', 'left', 'stdout.log')))
+    run.release()
+    await first.close()
+    writeFileSync(join(far.world.root, 'go'), '')
+    const second = await far.session()
+    await until(() => existsSync(far.world.path('runs', 'left', 'end.json')))
+    expect([endOf(far, 'left').exitCode, log(far, 'left').length, log(far, 'left', 'stderr.log').toString()]).toEqual([6, 4 + 3893, 'two\n'])
+    await until(async () => !(await second.runs()).includes('left'))
+  }, 30_000)
+
+  it('two processes that follow the same run write the same log', async () => {
+    await using far = await openFar()
+    const [first, second] = [await far.session(), await far.session()]
+    const run = await first.start(command(far, 'i=0; while [ $i -lt 50 ]; do seq 1 2000; i=$((i+1)); sleep 0.01; done', 'both'), terms(far, 'both'))
+    await until(() => existsSync(far.world.path('runs', 'both', 'stdout.log')))
+    const other = await second.attach('both', { kind: 'everything', from: { stdout: 0, stderr: 0 } })
+    if (!other) throw new Error('it is over already')
+    const [a, b] = await Promise.all([collect(run.output), collect(other.output), run.ended, other.ended])
+    expect([a.equals(b), log(far, 'both').equals(a), a.length]).toEqual([true, true, 50 * 8893])
+  }, 30_000)
+
+  it('past the limit of its log head and tail are here as they are there', async () => {
+    await using far = await openFar()
+    const session = await far.session()
+    const limits = { timeoutMs: 60_000, idleTimeoutMs: null, graceMs: 2_000, maxOutputBytes: 64 * 1024 }
+    const run = await session.start(command(far, 'seq 1 200000; echo end', 'gap'), terms(far, 'gap', { limits }))
+    const end = await run.ended
+    const text = log(far, 'gap').toString()
+    expect(end.stdout.gap).not.toBeNull()
+    expect([text.startsWith('1\n2\n3\n'), text.endsWith('199999\n200000\nend\n'), text.includes('[holdfast: ')]).toEqual([true, true, true])
+    expect(text.length).toBe(end.stdout.bytes - end.stdout.droppedBytes + (end.stdout.gap?.markerBytes ?? 0))
+  }, 30_000)
+
+  it('a disk that is full here ends no run: what is missing is told, and kept there', async (test) => {
+    await using far = await openFar()
+    const folder = far.world.path('runs', 'full')
+    mkdirSync(folder)
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', folder]).status !== 0) return test.skip('no file system can be mounted here')
+    try {
+      const session = await far.session()
+      const run = await session.start(command(far, 'seq 1 100000; exit 9', 'full'), terms(far, 'full'))
+      const end = await run.ended
+      expect([end.exitCode, end.failures, end.stdout.bytes]).toEqual([9, [{ stream: 'stdout', errno: 'ENOSPC' }], 588_895])
+      expect(end.stdout.droppedBytes).toBe(588_895 - log(far, 'full').length)
+      expect(existsSync(join(session.handle, '..', readdirSync(far.kept).find((name) => existsSync(join(far.kept, name, 'runs'))) ?? '', 'runs', 'full'))).toBe(
+        true,
+      )
+    } finally {
+      execFileSync('umount', [folder])
+    }
+  }, 30_000)
+
+  it('a tail is the newest output, and not more often than it was asked for', async () => {
+    await using far = await openFar()
+    const session = await far.session()
+    const run = await session.start(
+      command(far, 'for i in 1 2 3 4 5 6 7 8 9 10; do echo line $i; sleep 0.03; done', 'tail'),
+      terms(far, 'tail', { listen: { kind: 'tail', everyMs: 100 } }),
+    )
+    const heard: string[] = []
+    for await (const { bytes } of run.output) heard.push(Buffer.from(bytes).toString())
+    expect([heard.length < 9, heard.join('').endsWith('line 10\n'), (await run.ended).exitCode]).toEqual([true, true, 0])
+  })
 })

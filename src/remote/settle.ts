@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { type StreamName, streamNames } from '../core/command.ts'
 import { type EndRecord, parseEndRecord } from '../core/end-record.ts'
@@ -39,12 +39,10 @@ async function fetchLog(folder: string, stream: StreamName, record: EndRecord, f
   if (gap === null && here === bytes) return
   // While something holds the pipe, what came last is in segments beside the log.
   if (gap === null && here < bytes && record.leftovers.length === 0) {
-    const file = openSync(path, 'a', 0o600)
+    const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600)
     try {
-      let at = here
-      await far.read(name, here, (piece, offset) => {
-        if (offset === at) at += writeAll(file, piece)
-      })
+      // At its offset: another process may do the same.
+      await far.read(name, here, (piece, offset) => writeAll(file, piece, offset))
     } finally {
       closeSync(file)
     }
@@ -54,6 +52,8 @@ async function fetchLog(folder: string, stream: StreamName, record: EndRecord, f
   const found = (await far.list()).filter(isPart)
   const fetched: string[] = []
   for (const each of found) if (await fetchFile(folder, each, far)) fetched.push(each)
+  // Another process may have fetched all of it, and tidied up there.
+  if (fetched.length === 0 && gap === null && sizeOf(path) < bytes) throw Object.assign(new Error(`${name} is not at the site any more`), { code: 'ENOENT' })
   if (fetched.length === 0) return
   for (const each of readdirSync(folder)) if (each !== name && isPart(each) && !fetched.includes(each)) rmSync(join(folder, each), { force: true })
 }
@@ -63,7 +63,7 @@ async function fetchFile(folder: string, name: string, far: FarFolder): Promise<
   const temporary = join(folder, `.${name}.${process.pid}`)
   const file = openSync(temporary, 'w', 0o600)
   try {
-    const found = await far.read(name, 0, (piece) => void writeAll(file, piece))
+    const found = await far.read(name, 0, (piece, offset) => writeAll(file, piece, offset))
     if (found) renameSync(temporary, join(folder, name))
     return found
   } finally {
@@ -72,9 +72,8 @@ async function fetchFile(folder: string, name: string, far: FarFolder): Promise<
   }
 }
 
-function writeAll(file: number, bytes: Uint8Array): number {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
-  return bytes.length
+function writeAll(file: number, bytes: Uint8Array, offset: number): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, offset + at)
 }
 
 /** The order of arrival is of use only; a disk without room for it spoils nothing. */
