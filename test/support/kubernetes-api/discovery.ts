@@ -103,6 +103,21 @@ function aggregatedResource(type: ResourceType): object {
   }
 }
 
+/** A description without any kinds, in the binary form that older clients ask for: they leave the validation of fields to the server then. */
+export const emptyOpenApi = {
+  // Its own name has characters that old clients cannot read.
+  contentType: 'application/octet-stream',
+  // swagger: "2.0", info: { title: "Kubernetes", version: "v1" }
+  bytes: Buffer.concat([
+    Buffer.from([0x0a, 3]),
+    Buffer.from('2.0'),
+    Buffer.from([0x12, 16, 0x0a, 10]),
+    Buffer.from('Kubernetes'),
+    Buffer.from([0x12, 2]),
+    Buffer.from('v1'),
+  ]),
+}
+
 /** As much as kubectl reads before it leaves the validation of fields to the server. */
 function openApi(types: readonly ResourceType[]): object {
   const parameter = (name: string) => ({ name, in: 'query', schema: { type: 'string', uniqueItems: true } })

@@ -63,7 +63,8 @@ describe.skipIf(!isThere)('kubectl', () => {
       code: 0,
       text: 'pod/once created\n',
     })
-    expect(await kubectl(['wait', '--for=jsonpath={.status.phase}=Failed', 'pod/once', '--timeout=30s'])).toMatchObject({ code: 0 })
+    const phase = async (): Promise<string> => (await kubectl(['get', 'pod', 'once', '-o', 'jsonpath={.status.phase}'])).text
+    await expect.poll(phase, { timeout: 20_000, interval: 200 }).toBe('Failed')
     expect((await kubectl(['logs', 'once'])).text.split('\n').sort().join(' ')).toBe(' line 1 line 2 line 3 odd')
     expect((await kubectl(['logs', 'once', '--tail=1'])).text.split('\n')).toHaveLength(2)
     const path = 'jsonpath={.status.containerStatuses[0].state.terminated.exitCode} {.status.containerStatuses[0].state.terminated.reason}'

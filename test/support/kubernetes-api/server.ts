@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream'
 import { type Attributes, anonymous, authenticate, forbidden, forbiddenPath, isAllowed, type User } from './access.ts'
 import { ApiError, badRequest, internalError, noSuchPath, notFound, type StatusBody, tooManyRequests } from './api-status.ts'
-import { discover } from './discovery.ts'
+import { discover, emptyOpenApi } from './discovery.ts'
 import { commonProtocol, ExecSockets } from './exec-sockets.ts'
 import type { KubeObject, Pod } from './kube-object.ts'
 import { type Kubelet, podType } from './kubelet.ts'
@@ -126,6 +126,10 @@ export class ApiServer {
       return undefined
     }
     if (!place) {
+      if (url.pathname === '/openapi/v2') {
+        response.writeHead(200, { 'content-type': emptyOpenApi.contentType }).end(emptyOpenApi.bytes)
+        return undefined
+      }
       const found = discover(url.pathname, accept, this.terms.types, versionInfo(this.terms.version))
       if (!found && !/^\/(api|apis)\/./.test(url.pathname)) {
         response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('404 page not found\n')
