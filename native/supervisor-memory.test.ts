@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { answers, requests } from '../src/supervisor/frames.ts'
-import { type Field, numberOf, openSupervisor, until } from '../test/support/bare-supervisor.ts'
+import { type BareController, type Field, numberOf, openSupervisor, until } from '../test/support/bare-supervisor.ts'
 import { hasProgram } from '../test/support/has-program.ts'
 import { openWorld } from '../test/support/world.ts'
 
@@ -65,6 +67,8 @@ describe.runIf(canCheckMemory)('the supervisor under valgrind', () => {
       expect(numberOf(await controller.ask(requests.stop, [[1, 'left']]), 2)).toBe(0)
       await until('the record is late', () => supervisor.record('left')?.late === true)
 
+      await useFiles(controller, supervisor.world.root)
+
       // It ends with a run, a listener that is behind, a leftover and input that waits.
       await supervisor.start(controller, 'last', sh("trap '' TERM; sleep 300"), [everything, open, [13, 200]])
       for (let at = 0; at < 4; at += 1)
@@ -84,3 +88,52 @@ describe.runIf(canCheckMemory)('the supervisor under valgrind', () => {
     expect(said.filter((text) => complaint.test(text))).toEqual([])
   })
 })
+
+/** Every kind of request about files, with what it leaves open. */
+async function useFiles(controller: BareController, root: string): Promise<void> {
+  const at = (path: string, ...more: readonly Field[]): Field[] => [[1, root], [2, path], ...more]
+  const ask = async (expected: number, type: number, fields: readonly Field[]): Promise<void> =>
+    expect((await controller.ask(type, fields)).type, `request ${type}`).toBe(expected)
+  const put = async (path: string, handle: number, ...more: readonly Field[]): Promise<void> => {
+    const bytes = Buffer.alloc(100_000, 'x')
+    await ask(answers.file, requests.fileStage, at(path, [6, handle], ...more))
+    await ask(answers.ok, requests.fileFill, [
+      [6, handle],
+      [9, bytes],
+    ])
+    await ask(answers.written, requests.fileCommit, [
+      [6, handle],
+      [12, createHash('sha256').update(bytes).digest()],
+    ])
+  }
+  await put('a/b/file', 1)
+  await put('a/b/file', 1)
+  await put('a/b/file', 1, [10, 2])
+  await put('a/new', 1, [10, 2], [11, 0o600])
+  linkSync(join(root, 'a/new'), join(root, 'a/other'))
+  await put('a/new', 1, [10, 2])
+  symlinkSync(join(root, 'a'), join(root, 'link'))
+  writeFileSync(Buffer.concat([Buffer.from(`${root}/odd`), Buffer.from([0xff])]), '')
+  await ask(answers.file, requests.fileLook, at('link/b/file'))
+  await ask(answers.fileRefused, requests.fileLook, at('a/new/x'))
+  await ask(answers.entries, requests.fileList, at('.', [5, 2]))
+  await ask(answers.entries, requests.fileList, at('.', [4, 'a']))
+  await ask(answers.file, requests.fileOpen, at('a/b/file', [6, 2], [3, 1]))
+  await ask(answers.bytes, requests.fileRead, [
+    [6, 2],
+    [7, 0],
+    [8, 500_000],
+  ])
+  writeFileSync(join(root, 'a/b/file'), 'short')
+  await ask(answers.fileRefused, requests.fileHash, [[6, 2]])
+  await ask(answers.file, requests.fileMkdir, at('deep/er'))
+  await ask(answers.written, requests.fileMove, at('a', [19, 'c/d']))
+  await ask(answers.fileRefused, requests.fileMove, at('c', [19, 'c/d/e']))
+  await ask(answers.fileRefused, requests.fileRemove, at('.', [3, 1]))
+  await ask(answers.removed, requests.fileRemove, at('c', [3, 1]))
+  await ask(answers.file, requests.fileStage, at('left', [6, 3]))
+  await ask(answers.ok, requests.fileFill, [
+    [6, 3],
+    [9, Buffer.alloc(1_000)],
+  ])
+}
