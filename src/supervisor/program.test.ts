@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openWorld } from '../../test/support/world.ts'
-import { findSupervisor, type SupervisorSearch } from './program.ts'
+import { findSupervisor, type SupervisorSearch, supervisorFor } from './program.ts'
 
 const name = 'holdfast-supervisor-linux-x64'
 
@@ -51,4 +51,14 @@ it('a folder of that name is no supervisor', async () => {
 it.each(['', '{', 'null', '{"build":7}', '{"build":"../../etc"}'])('a supervisor whose description is %j is not taken', async (description) => {
   await using world = openWorld()
   expect(why(place(world.root, description))).toBe(`${join(world.root, 'native', 'supervisor.json')} does not say which build ${name} is`)
+})
+
+it('the supervisor for another machine is found by what that calls its processor, and need not be executable here', async () => {
+  await using world = openWorld()
+  const { folders } = place(world.root)
+  chmodSync(join(world.root, 'native', name), 0o644)
+  const found = { kind: 'found', path: join(world.root, 'native', name), build: '0123abcd' }
+  expect([supervisorFor('x86_64', folders), supervisorFor('amd64', folders)]).toEqual([found, found])
+  expect(supervisorFor('aarch64', folders)).toMatchObject({ kind: 'missing', why: expect.stringContaining('holdfast-supervisor-linux-arm64') })
+  expect(supervisorFor('riscv64', folders)).toEqual({ kind: 'missing', why: 'there is no supervisor for the processor riscv64' })
 })
