@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
@@ -95,13 +95,16 @@ async function cuts({ quick, goals, holdfast, relay, server, root }) {
   const script = 'touch began; i=0; while [ ! -e stop ]; do seq $i $((i+199)); i=$((i+200)); sleep 0.02; done; echo $i'
   const running = holdfast.exec({ argv: ['sh', '-c', script], target: 'cut', timeoutMs: 600_000 })
   while (!existsSync(join(server.home, 'began'))) await new Promise((resolve) => setTimeout(resolve, 20))
+  const runs = join(root, '.holdfast', 'runs')
+  const arrived = () => Math.max(...readdirSync(runs).map((run) => statSync(join(runs, run, 'stdout.log'), { throwIfNoEntry: false })?.size ?? 0))
   const began = performance.now()
   for (let cut = 0; cut < wanted; cut += 1) {
-    const before = relay.sent
-    // A connection that carries the supervisor's words again, not one that is just beginning.
-    while (relay.sent < before + 6_000 && performance.now() - began < 500_000) await new Promise((resolve) => setTimeout(resolve, 20))
+    // Until output comes again: not a connection that is just beginning.
+    const before = arrived()
+    while (arrived() <= before && performance.now() - began < 500_000) await new Promise((resolve) => setTimeout(resolve, 10))
     relay.cut()
   }
+  const each = (performance.now() - began) / wanted
   writeFileSync(join(server.home, 'stop'), '')
   const run = await running
   const lines = readFileSync(join(root, '.holdfast', 'runs', run.id, 'stdout.log'), 'utf8')
@@ -109,7 +112,11 @@ async function cuts({ quick, goals, holdfast, relay, server, root }) {
     .split('\n')
   const last = Number(lines.pop())
   const lost = lines.length === last && lines.every((line, i) => line === String(i)) ? 0 : Math.abs(last - lines.length) || 1
-  printTable(`Reconnecting while a command prints`, ['cuts', 'lines printed', 'lines lost', 'end'], [[wanted, last, lost, `exit ${run.outcome.exitCode}`]])
+  printTable(
+    `Reconnecting while a command prints`,
+    ['cuts', 'ms each', 'lines printed', 'lines lost', 'end'],
+    [[wanted, ms(each), last, lost, `exit ${run.outcome.exitCode}`]],
+  )
   goals.most('lines lost in as many cuts', 0, lost, String)
 }
 
