@@ -12,8 +12,27 @@ import { supervisorFor } from '../../supervisor/program.ts'
 import { openKubernetesSite } from './site.ts'
 
 const isReal = Boolean(process.env.HOLDFAST_TEST_KUBECONFIG)
-const supervisedFailures: Readonly<Record<string, string>> = {}
-const plainFailures: Readonly<Record<string, string>> = {}
+
+const plainFailures: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['endings.signal', 'endings.wall', 'endings.stubborn-tree', 'endings.real-time-signal'].map((id) => [
+      id,
+      'the shell that starts a command in plain mode knows an end by a signal only as a status above 128',
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['endings.cancel-in-listener', 'endings.pipe-held-open'].map((id) => [
+      id,
+      'a line feed is held back in plain mode until it is known not to begin a line of the shell that starts the command',
+    ]),
+  ),
+  ...(isReal
+    ? {}
+    : { 'bytes.dev-stderr': 'the server of the tests gives sockets in the place of pipes', 'descriptors.none-inherited': 'so it does with one more' }),
+}
+const plainFilesFailures: Readonly<Record<string, string>> = {
+  'paths.denied': 'the busybox of the image takes root for somebody who may write anything, also without that capability',
+}
 
 /** Against the cluster of HOLDFAST_TEST_KUBECONFIG, else against the one of this machine. */
 describe.skipIf(!hasCluster('the conformance of kubernetes'))('in a pod', () => {
@@ -34,7 +53,7 @@ describe.skipIf(!hasCluster('the conformance of kubernetes'))('in a pod', () => 
       patch: cluster.patch,
     }
     const env = { PATH: process.env.PATH, HOME: world.home }
-    site = await openKubernetesSite(target, { env, owner: 'the conformance suite' }, new AbortController().signal)
+    site = await openKubernetesSite({ ...target, idleMs: 3_600_000 }, { env, owner: 'the conformance suite' }, new AbortController().signal)
   }, 90_000)
 
   afterAll(async () => {
@@ -63,7 +82,8 @@ describe.skipIf(!hasCluster('the conformance of kubernetes'))('in a pod', () => 
 
   for (const supervisor of ['auto', 'never'] as const) {
     const mode = supervisor === 'auto' ? 'with a supervisor' : 'in plain mode'
-    const knownFailures = supervisor === 'never' ? plainFailures : supervisedFailures
+    const isPlain = supervisor === 'never'
+    const knownFailures = isPlain ? plainFailures : {}
     // Every combination takes its time: all of them over a real cluster, half of them otherwise.
     for (const where of isReal ? (['alone', 'worktree'] as const) : ([supervisor === 'auto' ? 'worktree' : 'alone'] as const)) {
       describeBackend(`kubernetes ${mode}${where === 'alone' ? '' : ', in a worktree'}`, {
@@ -86,6 +106,7 @@ describe.skipIf(!hasCluster('the conformance of kubernetes'))('in a pod', () => 
           close: () => session.close(),
         }
       },
+      knownFailures: isPlain ? plainFilesFailures : {},
     })
   }
 })
