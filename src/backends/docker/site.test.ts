@@ -1,9 +1,11 @@
+import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { caseText } from '../../../test/cases/place.ts'
 import { until } from '../../../test/support/clock.ts'
 import { engineKinds, startEngine, type TestEngine, whyNoEngine } from '../../../test/support/docker-engine.ts'
 import type { Channel, Site } from '../../core/channel.ts'
@@ -17,6 +19,7 @@ import { type DockerTools, openDockerSite } from './site.ts'
 const uid = 4321
 const gid = 4322
 const never = new AbortController().signal
+const present = existsSync(new URL('../../../../shared/cases/B051.sh', import.meta.url))
 
 for (const kind of engineKinds) {
   describe.skipIf(whyNoEngine(kind, 'containers'))(`a container of ${kind}`, () => {
@@ -87,6 +90,22 @@ for (const kind of engineKinds) {
       expect(out).toBe(`${createHash('sha256').update(input).digest('hex')}\nafter\n`)
       expect(status).toEqual({ exitCode: 7 })
       expect((await sh(usual, 'wc -c')).out.trim()).toBe('0')
+    })
+
+    it('gives the right answers to cases where others failed: input and its end, and who owns what', async (test) => {
+      if (!present) return test.skip('the inputs of the cases are not there')
+      for (const name of ['B051', 'B073']) writeFileSync(join(root, name), caseText(`${name}.sh`))
+      const run = async (name: string, input?: Uint8Array) => collect(await usual.open({ argv: ['bash', '-c', `cd ${root} && exec bash ./${name}`] }), input)
+      const input = Buffer.from(Array.from({ length: 1024 * 1024 }, (_, i) => (i * 7 + (i >> 8)) & 255))
+      const fed = await run('B073', input)
+      const sum = createHash('sha256').update(input).digest('hex').slice(0, 16)
+      expect([fed.out, fed.err, fed.status]).toEqual(['bytes=1048576\nafter-eof\n', `${sum}\n`, { exitCode: 0 }])
+      expect((await run('B073')).out).toBe('bytes=0\nafter-eof\n')
+      const git = (...args: string[]) => spawnSync('git', ['-C', root, ...args], { uid, gid, env: { PATH: process.env.PATH, HOME: root } }).status
+      expect(git('init', '-q')).toBe(0)
+      const { out } = await run('B051')
+      expect(out).toMatch(new RegExp(`^uid=${uid} gid=${gid} dir-owner=${uid}:${gid}\nfile-owner=${uid}:${gid}\ntrue\n`))
+      expect(out).not.toContain('dubious')
     })
 
     it('keeps both streams apart and in order, every byte of them, at the pace of the reader', async () => {
