@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fault.h"
+
 /* As many links lead on in Linux (path_resolution(7)); what is swapped while it is opened is looked at again, so often. */
 enum { MOST_LINKS = 40, MOST_SWAPS = 100, MOST_PATH = 64 * 1024 };
 enum { HANDLE = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -117,6 +119,7 @@ static enum file_result go_to(struct position *position, int fd) {
 /* Takes the name where it is DONE. FILE_SWAPPED with errno where it is no directory any more. */
 static enum file_result enter(struct position *position, char *name) {
   struct landing *landing = position->landing;
+  FAULT("file-entering", 0);
   int fd = openat(current(position), name, HANDLE);
   if (fd < 0) return FILE_SWAPPED;
   if (position->away >= 0) {

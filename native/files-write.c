@@ -30,6 +30,7 @@ enum file_result require_file_place(const struct landing *landing, struct refusa
 }
 
 enum file_result open_regular(int parent, const char *name, int flags, int *fd, struct stat *found, struct refusal *refusal) {
+  FAULT("file-opening", 0);
   *fd = openat(parent, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (*fd < 0) {
     /* A link, a pipe that nobody reads, a directory: it was a file a moment ago. */

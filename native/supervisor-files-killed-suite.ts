@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { HoldfastError } from '../src/core/errors.ts'
 import type { Files } from '../src/core/files.ts'
 import { createSupervisedFiles } from '../src/supervisor/files.ts'
-import { openSupervisor } from '../test/support/bare-supervisor.ts'
+import { openSupervisor, until } from '../test/support/bare-supervisor.ts'
 import { connected, stagedIn } from './supervisor-files-suite.ts'
 
 /** Kills the supervisor that was built with faults at each step of what changes a file. */
@@ -91,4 +91,37 @@ export function declareFileKillTests(path: string): void {
       expect(ends).toEqual(expected[act])
     },
   )
+}
+
+/** Stops the supervisor that was built with faults between a look and a use, and puts a link that leads out in between. */
+export function declareFileSwapTests(path: string): void {
+  it.for([
+    ['a directory', 'file-entering', 'd', '../outside', (files: Files) => files.write('d/victim', 'evil')],
+    ['a directory', 'file-entering', 'd', '../outside', (files: Files) => files.readText('d/victim')],
+    ['a directory', 'file-entering', 'd', '../outside', (files: Files) => files.remove('d/victim')],
+    ['a file', 'file-opening', 'f', '../outside/victim', (files: Files) => files.readText('f')],
+    ['a file', 'file-opening', 'f', '../outside/victim', (files: Files) => files.append('f', 'evil')],
+  ] as const)('%s that is swapped for a link at %s, just before it is used, leads nothing out', { timeout: 60_000 }, async ([, point, name, target, act]) => {
+    const fault = (folder: string): string => join(folder, 'fault')
+    await using other = await openSupervisor({ path, env: { HOLDFAST_FAULT_FILE: '/dev/null' } })
+    const { world } = other
+    await using supervisor = await openSupervisor({ path, env: { HOLDFAST_FAULT_FILE: fault(world.folder) } })
+    for (const folder of ['root/d', 'outside']) mkdirSync(world.path(folder), { recursive: true })
+    for (const file of ['root/f', 'root/d/victim']) writeFileSync(world.path(file), 'inside')
+    writeFileSync(world.path('outside/victim'), 'secret')
+    const pid = await supervisor.innerPid()
+    const connection = await connected(supervisor)
+    writeFileSync(fault(world.folder), `${point} 1 19\n`)
+    const end = act(createSupervisedFiles(connection, world.root)).then(
+      (value) => JSON.stringify(value),
+      (error: unknown) => (error as HoldfastError).details.reason,
+    )
+    await until('it is stopped', () => existsSync(`${fault(world.folder)}.hit`) && /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'latin1')))
+    renameSync(world.path('root', name), world.path('root', 'kept'))
+    symlinkSync(target, world.path('root', name))
+    process.kill(pid, 'SIGCONT')
+    expect(await end).toBe('file_outside')
+    expect([readdirSync(world.path('outside')), readFileSync(world.path('outside/victim'), 'utf8')]).toEqual([['victim'], 'secret'])
+    await connection.close()
+  })
 }

@@ -7,7 +7,7 @@ import { openWorld } from '../test/support/world.ts'
 import { declareCommandTests } from './supervisor-commands-suite.ts'
 import { declareEndingTests } from './supervisor-endings-suite.ts'
 import { declareFarTests } from './supervisor-far-suite.ts'
-import { declareFileKillTests } from './supervisor-files-killed-suite.ts'
+import { declareFileKillTests, declareFileSwapTests } from './supervisor-files-killed-suite.ts'
 import { declareFileTests } from './supervisor-files-suite.ts'
 import { declareLifeTests } from './supervisor-life-suite.ts'
 import { declareOutputTests } from './supervisor-output-suite.ts'
@@ -56,6 +56,7 @@ describe.runIf(hasCompiler)('the supervisor that is held up, or killed, at a ste
   afterAll(() => world[Symbol.asyncDispose]())
 
   declareFileKillTests(path)
+  declareFileSwapTests(path)
 
   it('makes nothing anew for somebody who left before it was removed, and ends', async () => {
     const fault = world.path('fault')
