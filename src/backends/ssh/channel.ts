@@ -111,6 +111,8 @@ function judge({ code, printed }: Refused, said: string, serves: boolean, call: 
   if (/Control socket connect|read from master failed|mux_client|kex_exchange_identification/.test(said)) return { kind: 'dead' }
   if (!serves) return { kind: 'dead' }
   const words = `${printed}\n${said}`.trim().split('\n').slice(-3).join('; ')
+  // So ends an ssh whose connection goes just then, while its master is still there for a moment.
+  if (code === 255 && words === '') return { kind: 'dead' }
   throw failure('backend_refused', {
     target: call.place.title,
     what: 'commands',

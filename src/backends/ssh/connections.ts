@@ -114,6 +114,7 @@ export class Connections {
     connection.starting ??= startMaster(call, connection.name, idleMs, this.closing.signal).finally(() => {
       connection.starting = undefined
     })
+    connection.starting.catch(() => {})
     try {
       return await unlessAborted(connection.starting, signal)
     } catch (error) {

@@ -81,7 +81,7 @@ describe.skipIf(!hasSshServer('the backend ssh'))('an account over ssh', () => {
 
   /** The ssh that holds the connection of the newest site. */
   function masterPids(): number[] {
-    const text = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+    const text = execFileSync('ps', ['-C', 'ssh', '-o', 'pid=,args='], { encoding: 'utf8', maxBuffer: 10_000_000 })
     return [...text.matchAll(/^ *(\d+) .*ControlMaster=yes.*$/gm)].filter(([line]) => line.includes(folder)).map(([, pid]) => Number(pid))
   }
 
