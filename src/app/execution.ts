@@ -77,7 +77,9 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
     const pty = resolvePty(input.pty)
     const { cwd, workspace, far, ...place } = await findTree(context, input, within, ensureMounted, named && opening(named, call))
     const configured = place.isSandbox ? { pass: place.declared, set: {} } : settings.env
-    const pass = [...configured.pass, ...(input.passEnv ?? [])]
+    // What a pod was given is what its commands get.
+    const handed = named?.target.backend === 'kubernetes' ? (named.target.secrets ?? []) : []
+    const pass = [...configured.pass, ...handed, ...(input.passEnv ?? [])]
     const set = { ...configured.set, ...place.variables, ...input.env }
     const env = composeEnvironment({
       own: context.ownEnv,
@@ -90,7 +92,8 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
     })
     notes.push(...place.notes)
     for (const name of input.passEnv ?? []) if (context.ownEnv[name] === undefined) notes.push(`the variable ${name} is not set here and was not passed on`)
-    const secrets = context.secretsOf({ ...Object.fromEntries(pass.map((name) => [name, env[name]] as const)), ...set })
+    const looking = context.secretsOf({ ...Object.fromEntries(pass.map((name) => [name, env[name]] as const)), ...set })
+    const secrets = [...new Set([...looking, ...handed.flatMap((name) => env[name] || [])])]
     const stdin = typeof input.stdin === 'string' ? Buffer.from(input.stdin) : input.stdin
     return {
       program,

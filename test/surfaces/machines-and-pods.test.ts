@@ -61,6 +61,26 @@ describe.skipIf(cluster === undefined)('a pod', () => {
     const again = await next.exec({ argv: ['ls'], target, onStep: (what) => void steps.push(`again: ${what}`) })
     expect((await next.output({ run: again.id })).text).not.toContain('link')
     expect(steps.join()).not.toContain('again: copying')
+  })
+
+  it('gives its commands the secrets of its target, which stand in no pod and in nothing that is shown', slow, async () => {
+    if (!cluster) return
+    await using world = openWorld()
+    const secrets = { HOUSE_NUMBER: 'seventeen-and-a-half', DEPLOY_TOKEN: 'hunter2-of-the-cluster' }
+    const target = { backend: 'kubernetes', kubeconfig: cluster.kubeconfig, namespace: 'default', image: cluster.image, imagePullPolicy: 'Never' } as const
+    await using holdfast = await openHoldfast({ root: world.root, env: { ...world.env, HOME: world.home, ...secrets } })
+    const run = await holdfast.exec({
+      script: 'echo "$HOUSE_NUMBER" | wc -c; echo "$HOUSE_NUMBER $DEPLOY_TOKEN"',
+      target: { ...target, secrets: Object.keys(secrets) },
+    })
+    expect(run.outcome).toMatchObject({ exitCode: 0 })
+    expect((await holdfast.output({ run: run.id })).text).toMatch(/^21\n/)
+    const pods = JSON.stringify(cluster.list('pods', 'default'))
+    expect(pods).toContain('DEPLOY_TOKEN')
+    for (const value of Object.values(secrets)) {
+      expect(pods).not.toContain(value)
+      expect(run.digest).not.toContain(value)
+    }
     await cluster.close()
   })
 })
