@@ -93,6 +93,12 @@ async function begin({ site, channel, nonce, command, folder, ask }: Beginning):
     throw error
   }
   const { output, release } = mergeChunks(words)
+  let isOver = false
+  void words.ended
+    .catch(() => {})
+    .finally(() => {
+      isOver = true
+    })
   const alive = async (): Promise<readonly (Leftover & { state: string })[]> =>
     (await ask((own) => treeArgv(own, pid))).flatMap((line) => {
       const [, at = '', state = '', name = ''] = /^process (\d+) (\S) (.*)$/s.exec(line) ?? []
@@ -106,6 +112,8 @@ async function begin({ site, channel, nonce, command, folder, ask }: Beginning):
     ended: words.ended,
     ...openInput(channel, input),
     async signal(name): Promise<Confirmed> {
+      // A group is there for as long as nobody has asked how those in it ended.
+      if (isOver && (await alive().catch(() => [])).length === 0) return { delivered: false }
       // Where nobody can be asked it is not known to have worked.
       const lines = await ask((own) => signalArgv(own, name.replace(/^SIG/, ''), pid)).catch((): readonly string[] => [])
       return { delivered: lines.includes('sent') }
@@ -159,7 +167,7 @@ function listenFor(site: Site, channel: Channel, nonce: string): Words {
   const first = promised<string>()
   const ended = promised<ExitStatus>()
   let complaint = ''
-  const stdout = takeCommand(channel.stdout, nonce, { line: () => {}, before: () => {} })
+  const stdout = takeCommand(channel.stdout, nonce, { line: () => {}, before: () => {}, isLast: () => true })
   const stderr = takeCommand(channel.stderr, nonce, {
     line(line) {
       first.resolve(line)
@@ -169,6 +177,7 @@ function listenFor(site: Site, channel: Channel, nonce: string): Words {
     before(bytes) {
       complaint = `${complaint}${bytes.toString('utf8')}`.slice(-maxComplaintChars)
     },
+    isLast: (line) => !line.startsWith('begun '),
   })
   const over = (why: string, cause?: unknown): void => {
     const said = complaint.trim().split('\n').slice(-3).join('; ')
@@ -187,19 +196,29 @@ function listenFor(site: Site, channel: Channel, nonce: string): Words {
 const maxComplaintChars = 2_000
 const bufferBytes = 256 * 1024
 
+interface CommandWords {
+  line(text: string): void
+  /** What comes before the first line of ours. */
+  before(bytes: Buffer): void
+  /** Behind which line of ours there is none any more: then nothing has to wait to be told from one. */
+  isLast(text: string): boolean
+}
+
 /** What a command prints into a stream, with back-pressure: all behind the first line of ours. */
-function takeCommand(source: Readable, nonce: string, { line, before }: { line(text: string): void; before(bytes: Buffer): void }): Readable {
+function takeCommand(source: Readable, nonce: string, { line, before, isLast }: CommandWords): Readable {
   const taken = new PassThrough({ highWaterMark: bufferBytes })
   let hasBegun = false
+  let isOurs = true
+  const take = (bytes: Buffer): void => {
+    if (!taken.write(bytes)) source.pause()
+  }
   const marked = takeMarkedLines(nonce, {
     line(text) {
       hasBegun = true
+      isOurs &&= !isLast(text)
       line(text)
     },
-    bytes(bytes) {
-      if (!hasBegun) before(bytes)
-      else if (!taken.write(bytes)) source.pause()
-    },
+    bytes: (bytes) => (hasBegun ? take(bytes) : before(bytes)),
   })
   const end = (): void => {
     marked.end()
@@ -210,7 +229,9 @@ function takeCommand(source: Readable, nonce: string, { line, before }: { line(t
   taken.on('close', () => source.resume())
   source.on('data', (bytes: Buffer) => {
     if (taken.destroyed) return
+    if (!isOurs) return take(bytes)
     marked.push(bytes)
+    if (!isOurs) marked.end()
   })
   source.once('end', end)
   source.once('close', end)
