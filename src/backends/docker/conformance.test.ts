@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chownSync, mkdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeBackend } from '../../../test/conformance/backend.ts'
+import { describeComplaints } from '../../../test/conformance/complaints.ts'
 import { describeFiles } from '../../../test/conformance/files.ts'
 import { engineKinds, startEngine, type TestEngine, whyNoEngine } from '../../../test/support/docker-engine.ts'
 import { openWorld, type World } from '../../../test/support/world.ts'
@@ -106,6 +107,7 @@ for (const kind of engineKinds) {
           open: rowsOf(supervisor, supervisor === 'auto' ? inWorktree : alone),
           knownFailures: supervisor === 'auto' ? {} : plainFailures,
         })
+        describeComplaints(kind, { open: rowsOf(supervisor, supervisor === 'auto' ? inWorktree : alone) })
         if (!isWhole && supervisor === 'never') return
         describeFiles(kind, {
           async open() {

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { describeBackend } from '../../../test/conformance/backend.ts'
+import { describeComplaints } from '../../../test/conformance/complaints.ts'
 import { describeFiles } from '../../../test/conformance/files.ts'
 import { type Cluster, hasCluster, openCluster } from '../../../test/support/kubernetes-cluster.ts'
 import { openWorld, type World } from '../../../test/support/world.ts'
@@ -97,6 +98,13 @@ describe.skipIf(!hasCluster('the conformance of kubernetes'))('in a pod', () => 
         knownFailures,
       })
     }
+
+    describeComplaints(`kubernetes ${mode}`, {
+      async open() {
+        const { root, session } = await openPlace(supervisor, 'worktree')
+        return { session: session.place.session, capabilities: session.capabilities, root, close: () => session.close() }
+      },
+    })
 
     describeFiles(`kubernetes ${mode}`, {
       async open() {

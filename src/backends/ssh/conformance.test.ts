@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { describeBackend } from '../../../test/conformance/backend.ts'
+import { describeComplaints } from '../../../test/conformance/complaints.ts'
 import { describeFiles } from '../../../test/conformance/files.ts'
 import { hasSshServer, openSshServer, type SshServer } from '../../../test/support/ssh-server.ts'
 import { openWorld, type World } from '../../../test/support/world.ts'
@@ -86,6 +87,7 @@ describe.skipIf(!hasSshServer('the conformance of ssh'))('over ssh', () => {
     const knownFailures = supervisor === 'never' ? plainFailures : supervisedFailures
     describe(mode, () => {
       describeBackend('ssh, in a git worktree', { open: rowsOf(supervisor, worktree), knownFailures })
+      describeComplaints('ssh', { open: rowsOf(supervisor, worktree) })
       describeFiles('ssh', {
         async open() {
           const { root, session, inParent } = await openPlace(supervisor, `files-${supervisor}`)
