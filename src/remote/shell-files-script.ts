@@ -201,6 +201,7 @@ add() {
   dd of="./$N" bs=1 seek="$was" count=0 2>/dev/null
   said
 }
+fresh() { for f in ./${stagedPrefix}[0-9]*; do [ ! "$f" -ef "./$N" ] || return 0; done; return 1; }
 target "$1" "$2"; sweep; stage "$3"; fill
 [ "$size $sum" = "$4 $5" ] || fail changed "$4 bytes were sent, and $size arrived, or others"
 t=0
@@ -210,8 +211,10 @@ while :; do
     f)
       C=0; known
       # The other name may be that of one who is just making the file, who takes it away at once.
-      if [ "$h" != 1 ] && [ $t -lt 50 ] && [ -n "$(find . -maxdepth 1 -name '${stagedPrefix}*' -samefile "./$N" 2>/dev/null)" ]; then
-        t=$((t+1)); sleep 0.1 2>/dev/null || sleep 1; continue
+      if [ "$h" != 1 ] && [ "$size" != 0 ]; then
+        a=$h; t=$((t+1))
+        if [ $t -lt 500 ] && fresh; then continue; fi
+        known; [ "$h" = "$a" ] || continue
       fi
       if [ "$h" = 1 ] || [ "$size" = 0 ]; then add; U=in-place; break; fi
       A=$S; S=; new "$PWD" "$6" || { S=$A; refused; fail denied 'it has other names (hard links), and its directory takes no new file'; }
