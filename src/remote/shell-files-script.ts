@@ -213,7 +213,7 @@ while :; do
       # The other name may be that of one who is just making the file, who takes it away at once.
       if [ "$h" != 1 ] && [ "$size" != 0 ]; then
         a=$h; t=$((t+1))
-        if [ $t -lt 500 ] && fresh; then continue; fi
+        if [ $t -lt 100 ] && fresh; then sleep 0.05 2>/dev/null || sleep 1; continue; fi
         known; [ "$h" = "$a" ] || continue
       fi
       if [ "$h" = 1 ] || [ "$size" = 0 ]; then add; U=in-place; break; fi

@@ -76,6 +76,30 @@ it('works by bash, and behind login files that print', async () => {
   }
 })
 
+it('tells nothing of what is outside, not even why a path cannot be used there', async () => {
+  const { files, sh, close } = openPlace({ shell: ['dash'], as: asNobody })
+  try {
+    await sh('mkdir -p outside/hidden; chmod 000 outside/hidden; echo x > outside/file; ln -s ../outside ws/out')
+    for (const path of [`out/${'x'.repeat(300)}`, 'out/hidden/below', 'out/none/below', 'out/file/below', 'out/file', 'out/none'])
+      await expect(files.stat(path), path).rejects.toMatchObject({ details: { reason: 'file_outside', path, why: 'leads outside' } })
+  } finally {
+    await sh('chmod 700 outside/hidden')
+    await close()
+  }
+})
+
+it('waits for the name that a file was staged under, and then adds to the file itself', async () => {
+  const { files, sh, close } = openPlace({ shell: ['dash'] })
+  try {
+    const staged = 'ws/.holdfast-staged-4194304--000000000000-0123456789abcdef'
+    await sh(`printf a > ws/log; ln ws/log ${staged}; (sleep 0.4; rm ${staged}) >/dev/null 2>&1 &`)
+    expect(await files.append('log', 'b')).toMatchObject({ route: 'in-place' })
+    expect(String(await sh('cat ws/log; ls -A ws'))).toBe('ablog\n')
+  } finally {
+    await close()
+  }
+})
+
 it('loses contact, and says so, while a file is read', async () => {
   const { files, site, sh, close } = openPlace({ shell: ['dash'] })
   try {
