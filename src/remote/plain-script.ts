@@ -85,11 +85,20 @@ function findProgram(program: string, path: string | undefined): string {
   return `f=; g=; o=$IFS; IFS=:; set -f; v=${quote(path ?? toolsPath)}; for d in $v; do q=\${d:-.}/${name}; if [ -f "$q" ]; then if [ -x "$q" ]; then f=$q; break; fi; g=$q; fi; done; set +f; IFS=$o; [ -n "$f" ] || f=$g; [ -n "$f" ] || fail program ENOENT; ${judge}`
 }
 
-/** Sends a signal to the session of a command: arguments are the name without SIG, and its first process. */
+/**
+ * Sends a signal to the process group of a command: arguments are the name without SIG, and its first process. It is sent where one of them
+ * is alive: a kill succeeds for what is dead, too, until its parent has taken notice. Where there is no proc(5), the kill has to be believed.
+ */
 export const signalArgv = (nonce: string, name: string, pid: number): readonly [string, ...string[]] => [
   'sh',
   '-c',
-  `if kill "-$1" "-$2" 2>/dev/null; then w=sent; else w=nobody; fi; printf '\\n%s%s\\n' "$3" "$w"`,
+  [
+    's=$1; m=$2; k=$3; a=; [ -r /proc/self/stat ] || a=1;',
+    'for f in /proc/[0-9]*/stat; do { IFS= read -r l <"$f"; } 2>/dev/null || continue; set -- ${l##*\\) };',
+    'if [ "$3" = "$m" ]; then case $1 in Z|X) ;; *) a=1; break;; esac; fi; done;',
+    'if kill "-$s" "-$m" 2>/dev/null && [ -n "$a" ]; then w=sent; else w=nobody; fi;',
+    'printf \'\\n%s%s\\n\' "$k" "$w"',
+  ].join(' '),
   'sh',
   name,
   String(pid),
