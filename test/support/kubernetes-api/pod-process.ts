@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmdirSync, statSync, w
 import { join } from 'node:path'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { errnoOf } from '../../../src/core/errors.ts'
 
 /** What a container's processes are to be. */
 export interface ProcessTerms {
@@ -149,7 +150,13 @@ export async function startContainer(terms: ContainerTerms): Promise<RunningCont
   return {
     ...first,
     signal(name) {
-      if (!first.isOver()) process.kill(first.pid, name)
+      if (first.isOver()) return
+      try {
+        process.kill(first.pid, name)
+      } catch (error) {
+        // It has ended just now, and whoever started it does not know yet.
+        if (errnoOf(error) !== 'ESRCH') throw error
+      }
     },
     async exec(execTerms) {
       if (first.isOver()) throw new StartError(128, 'container not running')
