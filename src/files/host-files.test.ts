@@ -392,6 +392,18 @@ describe('writing', () => {
     }
   })
 
+  it('adds to a file that is just being made, which has a second name for a moment, and replaces it for nobody', async () => {
+    await using place = openPlace()
+    place.put('ws/log', 'one\n')
+    // As by another process, between the link to its name and the end of the name that it was staged under.
+    linkSync(place.world.path('ws/log'), place.world.path('ws/.staged'))
+    const { ino } = statSync(place.world.path('ws/log'))
+    const appending = place.files.append('log', 'two\n')
+    unlinkSync(place.world.path('ws/.staged'))
+    expect(await appending).toMatchObject({ created: false, route: 'in-place' })
+    expect([place.text('ws/log'), statSync(place.world.path('ws/log')).ino]).toEqual(['one\ntwo\n', ino])
+  })
+
   it('keeps everything that several append at once', async () => {
     await using place = openPlace()
     const lines = Array.from({ length: 200 }, (_, i) => `line ${i}\n`)

@@ -61,7 +61,7 @@ export async function appendFile(context: WriteContext, path: string, content: U
     const existing = openRegular(path, target.parent, target.name, O_WRONLY | O_APPEND)
     try {
       // Under its other names it may be in a place that is not ours to change.
-      const isShared = existing.stats.nlink > 1 && content.length > 0
+      const isShared = content.length > 0 && (await hasOtherNames(existing))
       if (isShared) await stageLonger(context, target, existing, content)
       else await addToEnd(path, existing.fd, content)
       return written(target, content.length, false, isShared ? 'staged' : 'in-place')
@@ -69,6 +69,20 @@ export async function appendFile(context: WriteContext, path: string, content: U
       closeSync(existing.fd)
     }
   })
+}
+
+/** How long a file that is just being made has a second name at most, in all, and how often that is looked at. */
+const namedTwiceMs = 40
+const lookMs = 5
+
+/** Whoever makes a file links it to its name and removes the one that it was staged under: in between it has two, and is replaced for neither. */
+async function hasOtherNames({ fd, stats }: OpenFile): Promise<boolean> {
+  let { nlink } = stats
+  for (let waitedMs = 0; nlink > 1 && waitedMs < namedTwiceMs; waitedMs += lookMs) {
+    await new Promise((resolve) => setTimeout(resolve, lookMs))
+    nlink = fstatSync(fd).nlink
+  }
+  return nlink > 1
 }
 
 /** Does it where a file is, or is to be. The landing is closed behind it. */
