@@ -4,10 +4,10 @@ import type { Running, Session } from '../../core/backend.ts'
 import type { ResolvedCommand } from '../../core/command.ts'
 import { checkTexts } from '../../core/command-texts.ts'
 import { failure } from '../../core/errors.ts'
+import { mergeChunks } from '../../core/merge-chunks.ts'
 import type { ExitStatus } from '../../core/outcome.ts'
 import { launch } from '../../process/launch.ts'
 import { findTree, signalTree, type TreeKey, toLeftovers } from '../../process/tree.ts'
-import { mergeChunks } from '../../core/merge-chunks.ts'
 import { startFailure } from './start-failure.ts'
 
 /** Commands on this machine, as the user that Holdfast runs as. `pipes: false` gives them sockets for their streams. */
