@@ -52,7 +52,7 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
       maxOutputBytes,
       link,
       whenDone(isKept) {
-        mirrors.delete(id)
+        if (mirrors.get(id) === mirror) mirrors.delete(id)
         if (isKept) keep(id, folder)
       },
     })

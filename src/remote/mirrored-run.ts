@@ -87,7 +87,11 @@ export class Mirror {
           this.#record = record
           this.#settleEnded?.resolve(record)
         },
-        (error: unknown) => this.#settleEnded?.reject(toHoldfastError(error)),
+        (error: unknown) => {
+          // Whoever attaches now asks the site anew, and is not handed this end again.
+          this.#terms.whenDone(false)
+          this.#settleEnded?.reject(toHoldfastError(error))
+        },
       )
       .finally(() => {
         for (const output of this.#outputs) output.end()

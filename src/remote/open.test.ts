@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../test/support/clock.ts'
@@ -11,6 +11,7 @@ import type { ResolvedCommand } from '../core/command.ts'
 import type { EndRecord } from '../core/end-record.ts'
 import { toHoldfastError } from '../core/errors.ts'
 import type { Listening, SupervisedSession, SupervisionTerms } from '../core/supervised.ts'
+import { readStat } from '../process/identity.ts'
 import { findSupervisor, supervisorFor } from '../supervisor/program.ts'
 import { openRemote } from './open.ts'
 import type { RemoteRequest, RemoteSession } from './session.ts'
@@ -329,6 +330,20 @@ describe.runIf(program.kind === 'found')('a site with a supervisor', () => {
     expect([error.details.reason, error.message]).toEqual(['supervisor_lost', expect.stringContaining('it was removed')])
     expect(performance.now() - begun).toBeLessThan(10_000)
     expect(session.open).toBe(false)
+  }, 30_000)
+
+  it('a run that its site knows nothing of any more, as after a restart of a container, is attached to no more', async () => {
+    await using far = await openFar()
+    const session = await far.session()
+    const run = await session.start(command(far, 'echo one; sleep 300', 'restarted'), terms(far, 'restarted'))
+    await until(() => existsSync(far.world.path('runs', 'restarted', 'stdout.log')))
+    for (const each of readdirSync(far.kept, { recursive: true }))
+      if (/\/runs\/restarted$/.test(`/${each}`)) rmSync(join(far.kept, `${each}`), { recursive: true })
+    // With the process around it, which would tell of the end.
+    const { pid } = session.supervisor
+    for (const each of [readStat(pid)?.parent ?? pid, pid]) process.kill(each, 'SIGKILL')
+    expect((await errorOf(run.ended)).message).toContain('nothing is known of run restarted at the site any more')
+    expect([session.open, await session.attach('restarted', everything)]).toEqual([true, undefined])
   }, 30_000)
 
   it('what a process that was killed had not fetched is here once the next one comes', async () => {
