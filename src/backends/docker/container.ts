@@ -85,6 +85,8 @@ export interface ContainerRequest {
   readonly target: DockerTarget
   readonly image: Image
   readonly placement: Placement
+  /** Which folders are mounted: one that was removed and made anew is another, and a container that is there has the old one. */
+  readonly folders: readonly string[]
   readonly uid: number
   readonly gid: number
   readonly owner: string
@@ -106,11 +108,11 @@ export function traitsOf(securityOptions: readonly string[] | null | undefined):
 }
 
 /** The same for the same wish, whoever asks: what of it a container was made for. */
-export function specHash({ target, image, placement, uid, gid }: ContainerRequest): string {
+export function specHash({ target, image, placement, folders, uid, gid }: ContainerRequest): string {
   // Where the engine is, and what a session does with the container, is none of what it was made of.
   const without: readonly string[] = ['root', 'home', 'supervisor', 'socket', 'context', 'pull', 'container'] satisfies (keyof DockerTarget)[]
   const wish = Object.fromEntries(Object.entries(target).filter(([name]) => !without.includes(name)))
-  return hashOf(JSON.stringify([1, sorted(wish), image.id, placement, uid, gid]))
+  return hashOf(JSON.stringify([1, sorted(wish), image.id, placement, folders, uid, gid]))
 }
 
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)

@@ -76,6 +76,17 @@ for (const kind of engineKinds) {
       expect([owner, group, readFileSync(join(root, 'a/b/file'), 'utf8')]).toEqual([uid, gid, 'made\n'])
     })
 
+    it('has the workspace also where its folder was removed and made anew while a container of it was there', async () => {
+      const own = makeRoot()
+      const first = await open({}, { root: own })
+      expect(idOf(await open({}, { root: own }))).toBe(idOf(first))
+      rmSync(own, { recursive: true })
+      mkdirSync(own)
+      writeFileSync(join(own, 'new'), 'made anew')
+      const second = await open({}, { root: own })
+      expect([(await sh(second, `cat ${own}/new`)).out, idOf(second) === idOf(first)]).toEqual(['made anew', false])
+    })
+
     it('has no network, no capability and no way to more rights, and tells nothing of our environment', async () => {
       const { out } = await sh(usual, 'grep -E "^(CapEff|CapBnd|NoNewPrivs):" /proc/self/status; ls /sys/class/net; env; cat /proc/1/environ')
       expect(out).toMatch(/CapEff:\s+0{16}\nCapBnd:\s+0{16}\nNoNewPrivs:\s+1\nlo\n/)

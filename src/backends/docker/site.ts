@@ -89,7 +89,8 @@ async function create(engine: Engine, target: DockerTarget, ref: string, tools: 
   // Podman would make a folder that is missing, as root.
   const missing = isLocal(engine.endpoint) ? placement.mounts.find(({ from }) => !statSync(from, { throwIfNoEntry: false })) : undefined
   if (missing) throw failure('root_missing', { root: missing.from })
-  const request: ContainerRequest = { target, image, placement, uid: tools.uid, gid: tools.gid, owner: tools.owner, key: tools.key }
+  const folders = isLocal(engine.endpoint) ? placement.mounts.map(({ from }) => identityOf(from)) : []
+  const request: ContainerRequest = { target, image, placement, folders, uid: tools.uid, gid: tools.gid, owner: tools.owner, key: tools.key }
   const name = containerName(tools.key, specHash(request))
   const until = performance.now() + goneWithinMs
   for (;;) {
@@ -112,6 +113,12 @@ async function create(engine: Engine, target: DockerTarget, ref: string, tools: 
       await awaitGone(engine, facts.Id, until, signal)
     }
   }
+}
+
+/** The number of a folder that was removed is soon that of another. */
+function identityOf(path: string): string {
+  const { dev, ino, birthtimeNs } = statSync(path, { bigint: true })
+  return `${dev}:${ino}:${birthtimeNs}`
 }
 
 async function inspect(engine: Engine, container: string, signal?: AbortSignal): Promise<ContainerFacts> {
