@@ -166,7 +166,11 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
         : []
     if (place.kind === 'supervised') return copied
     return far
-      ? [`commands at ${far.at.site.title} end with this process, since no supervisor starts them: ${place.why}`, ...copied, ...place.warnings]
+      ? [
+          `commands at ${far.at.site.title} cannot be taken up again once this process is gone, since no supervisor starts them: ${place.why}`,
+          ...copied,
+          ...place.warnings,
+        ]
       : place.warnings
   }
 
