@@ -14,7 +14,6 @@ import { openKubernetesSite } from './site.ts'
 
 const isReal = Boolean(process.env.HOLDFAST_TEST_KUBECONFIG)
 
-const lineFeed = 'a line feed is held back in plain mode until it is known not to begin a line of the shell that starts the command'
 const plainFailures: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['endings.signal', 'endings.wall', 'endings.stubborn-tree', 'endings.real-time-signal'].map((id) => [
@@ -22,14 +21,12 @@ const plainFailures: Readonly<Record<string, string>> = {
       'the shell that starts a command in plain mode knows an end by a signal only as a status above 128',
     ]),
   ),
-  'endings.cancel-in-listener': lineFeed,
   ...(isReal
     ? {
         'capabilities.pipes': 'the runtime gives pipes, which not every one does',
         'stdin.held-by-leftover': 'over Kubernetes 1.20 an exec goes on as long as somebody holds its input',
       }
     : {
-        'endings.pipe-held-open': lineFeed,
         'bytes.dev-stderr': 'the server of the tests gives sockets in the place of pipes',
         'descriptors.none-inherited': 'the server of the tests leaves one more open',
       }),

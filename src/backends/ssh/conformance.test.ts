@@ -22,12 +22,6 @@ const plainFailures = {
       'the shell that starts a command in plain mode knows an end by a signal only as a status above 128',
     ]),
   ),
-  ...Object.fromEntries(
-    ['endings.cancel-in-listener', 'endings.pipe-held-open'].map((id) => [
-      id,
-      'a line feed is held back in plain mode until it is known not to begin a line of the shell that starts the command',
-    ]),
-  ),
   'capabilities.pipes': 'the server of the tests gives pipes, which not every server does',
 }
 
@@ -63,10 +57,10 @@ describe.skipIf(!hasSshServer('the conformance of ssh'))('over ssh', () => {
     return { root, session, inParent }
   }
 
+  let count = 0
   /** The rows share a session until one of them closes it. */
   function rowsOf(supervisor: 'auto' | 'never', prepare?: string) {
     let shared: Awaited<ReturnType<typeof openPlace>> | undefined
-    let count = 0
     afterAll(() => shared?.session.close())
     return async () => {
       count += 1
