@@ -256,7 +256,8 @@ requirement('endings.wall', 'a command that reaches the wall limit is ended and 
 
 requirement('endings.idle', 'a silent command ends at the idle limit and keeps its output', async (bench) => {
   const run = await bench.start('echo ready; sleep 300', { limits: { idleTimeoutMs: 60_000 } })
-  await run.printed('ready')
+  // All of it: what comes after the clock has jumped begins the silence anew.
+  await run.printed('ready\n')
   run.clock.jump(60_000)
   const { outcome, out } = await run.result
   expect(outcome).toMatchObject({ kind: 'timed_out', limit: 'idle' })
