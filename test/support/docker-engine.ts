@@ -106,7 +106,13 @@ async function startDaemon(kind: EngineKind, folder: string, socketPath: string)
   for (const driver of drivers) {
     const { file, args, env } = kind === 'docker' ? dockerCommand(folder, socketPath, driver) : podmanCommand(folder, socketPath, driver)
     rmSync(socketPath, { force: true })
-    const child = spawn(file, args, { env: { PATH: process.env.PATH ?? '', HOME: folder, ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    // Its folder, since what watches a container of Podman's leaves a file `oom` where it was started.
+    const child = spawn(file, args, {
+      cwd: folder,
+      env: { PATH: process.env.PATH ?? '', HOME: folder, ...env },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     log = ''
     const keep = (piece: Buffer): void => {
       log = (log + piece.toString('utf8')).slice(-4_096)
