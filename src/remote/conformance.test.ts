@@ -2,8 +2,12 @@ import { afterAll, beforeAll, it } from 'vitest'
 import { describeBackend } from '../../test/conformance/backend.ts'
 import { type LocalSite, openLocalSite } from '../../test/support/local-site.ts'
 import { openWorld, type World } from '../../test/support/world.ts'
+import { closeInheritedDescriptors } from '../process/descriptors.ts'
 import { findSupervisor, supervisorFor } from '../supervisor/program.ts'
 import { openRemote } from './open.ts'
+
+// As the program does when it starts: whoever runs the tests may have left descriptors open.
+closeInheritedDescriptors()
 
 const program = findSupervisor()
 

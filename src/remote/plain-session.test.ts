@@ -6,7 +6,11 @@ import { type LocalSite, type LocalSiteOptions, openLocalSite } from '../../test
 import { openWorld, type World } from '../../test/support/world.ts'
 import { capabilitiesOf, type Running } from '../core/backend.ts'
 import type { ResolvedCommand } from '../core/command.ts'
+import { closeInheritedDescriptors } from '../process/descriptors.ts'
 import { openPlainSession } from './plain-session.ts'
+
+// As the program does when it starts: whoever runs the tests may have left descriptors open.
+closeInheritedDescriptors()
 
 const logs = { stdout: '', stderr: '', maxBytes: 1 }
 const usual = { PATH: '/usr/local/bin:/usr/bin:/bin' }
