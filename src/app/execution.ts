@@ -147,7 +147,7 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
       return run
     } catch (error) {
       lease?.drop()
-      const failed = withFacts(nameRuntime(toHoldfastError(error), prepared.program.runtime), prepared.masker.mask)
+      const failed = withFacts(nameRuntime(toHoldfastError(error), prepared.program.runtime, far?.at.site.title), prepared.masker.mask)
       await over(first, { state: 'failed', error: failed.toJSON() }, prepared.masker, warnings).finished
       throw failed
     }
@@ -323,7 +323,7 @@ function firstRecord(
 }
 
 // A missing program that stands for a runtime is told by the name that the caller used.
-function nameRuntime(error: HoldfastError, runtime: string | null): HoldfastError {
+function nameRuntime(error: HoldfastError, runtime: string | null, target: string | undefined): HoldfastError {
   if (runtime === null || error.details.reason !== 'program_missing') return error
-  return failure('runtime_missing', { runtime, program: String(error.details.program) }, error)
+  return failure('runtime_missing', { runtime, program: String(error.details.program), target }, error)
 }

@@ -62,8 +62,11 @@ export async function findTree(
 async function farTree(context: AppContext, input: ExecInput, named: RunWorkspace | undefined, openFar: OpenFar): Promise<RunTree> {
   const tree = named ? named.record.path : context.root
   const asked = fromRoot(named ? tree : context.base, input.cwd ?? '.')
-  const workspace = named ?? (await workspaceAt(context, tree))
   const far = await openFar(tree, mountsOf(context, tree))
+  const hasOwnFiles = far.site.workspace === 'own'
+  // Its files are not there, and a run there says nothing of it.
+  if (named && hasOwnFiles) throw failure('invalid', { field: 'workspace', value: input.workspace, accepted: `none: ${far.site.title} has files of its own` })
+  const workspace = hasOwnFiles ? undefined : (named ?? (await workspaceAt(context, tree)))
   const cwd = await farCwd(far, tree, asked)
   if (!workspace) return { cwd, workspace, sandbox: undefined, declared: [], variables: {}, notes: [], far, isSandbox: false }
   const { record } = workspace
@@ -92,7 +95,7 @@ export function mountsOf({ repositoryOf }: Pick<AppContext, 'repositoryOf'>, tre
 /** An absolute path there, without links, inside the root of the site. */
 export async function farCwd({ site, files }: Pick<FarPlace, 'site' | 'files'>, tree: string, asked: string): Promise<string> {
   const path = [relativeIn(tree, asked), relativeIn(tree, realOr(asked) ?? asked), relativeIn(site.root, asked)].find((each) => each !== undefined)
-  if (path === undefined) throw failure('cwd_outside', { cwd: asked, root: tree })
+  if (path === undefined) throw failure('cwd_outside', { cwd: asked, root: site.workspace === 'own' ? `${site.root} of ${site.title}` : tree })
   // That it is there was found when the site was opened.
   if (path === '') return site.root
   const there = `${site.root}/${path}`

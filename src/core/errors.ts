@@ -60,9 +60,10 @@ const reasons = {
     (f) => `there is no program ${shown(f.program)} on the PATH of the command; nothing was started${isShellLine(f.program) ? shellLineHint : ''}`,
   ),
   program_not_executable: reason<{ program: string }>('permission_denied', (f) => `the program ${shown(f.program)} cannot be executed; nothing was started`),
-  runtime_missing: reason<{ runtime: string; program: string }>(
+  runtime_missing: reason<{ runtime: string; program: string; target?: string | undefined }>(
     'not_found',
-    (f) => `the runtime ${shown(f.runtime)} needs the program ${shown(f.program)}, which is not installed here; nothing was started`,
+    (f) =>
+      `the runtime ${shown(f.runtime)} needs the program ${shown(f.program)}, which is not installed ${f.target ? `at ${f.target}` : 'here'}; nothing was started`,
   ),
   runtime_unknown: reason<{ runtime: string; known: readonly string[] }>(
     'invalid_argument',

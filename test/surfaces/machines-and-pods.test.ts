@@ -21,6 +21,14 @@ describe.skipIf(!hasSshServer('the library with another machine'))('an account o
     const run = await holdfast.exec({ argv: ['sh', '-c', 'id -un; pwd; exit 255'], target })
     expect(run).toMatchObject({ outcome: { kind: 'exited', exitCode: 255 }, cwd: root, target: { backend: 'ssh' } })
     expect((await holdfast.output({ run: run.id })).text).toBe(`${server.account}\n${root}\n`)
+    execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: world.root, env: world.env })
+    execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.org', 'commit', '-q', '--allow-empty', '-m', 'first'], {
+      cwd: world.root,
+      env: world.env,
+    })
+    await using inside = await openHoldfast({ root: world.root, env: { ...world.env, XDG_RUNTIME_DIR: world.tmp } })
+    const { id } = await inside.openWorkspace({ branch: 'topic', base: 'main' })
+    await expect(inside.exec({ argv: ['pwd'], workspace: id, target })).rejects.toThrow(/workspace is .*; accepted: none: .* has files of its own/)
     await holdfast.writeFile({ path: 'notes.txt', content: 'there\n', target })
     expect(readFileSync(join(root, 'notes.txt'), 'utf8')).toBe('there\n')
   })

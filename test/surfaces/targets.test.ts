@@ -102,6 +102,20 @@ describe('a command at a target', () => {
     await expect(app.exec(sh('pwd', { cwd: 'nowhere' }))).rejects.toMatchObject({ details: { reason: 'cwd_missing' } })
   })
 
+  it('says where a runtime is missing, and has no workspace of this machine where the files are its own', slow, async () => {
+    await using far = openFar()
+    const app = await far.open()
+    const refused = (input: ExecInput): Promise<string> =>
+      app.exec(input).then(
+        () => 'it ran',
+        (error: Error) => error.message,
+      )
+    expect(await refused({ script: 'x', runtime: 'python', target: 'box', env: { PATH: '/no' } })).toMatch(
+      /needs the program "python3", which is not installed at \S/,
+    )
+    expect(await refused(sh('pwd', { cwd: '/' }))).toContain(far.siteRoot)
+  })
+
   it('may be a script, whose text is no argument', slow, async () => {
     await using far = openFar()
     const app = await far.open()
@@ -131,12 +145,12 @@ describe('a command at a target', () => {
     expect(far.sites).toEqual([])
   })
 
-  it('in plain mode says that it ends with this process', slow, async () => {
+  it('in plain mode says that nobody can take it up again', slow, async () => {
     await using far = openFar()
     const app = await far.open({ HOLDFAST_SUPERVISOR: 'never' })
     const run = await app.exec(sh('echo plain; exit 3'))
     expect(run).toMatchObject({ outcome: { exitCode: 3 }, target: { name: 'box' } })
-    expect(run.warnings.join()).toContain('end with this process')
+    expect(run.warnings.join()).toContain('cannot be taken up again once this process is gone')
     expect(await outputOf(app, run.id)).toBe('plain\n')
   })
 })
