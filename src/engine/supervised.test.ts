@@ -412,6 +412,24 @@ describe('a supervised run whose supervisor is out of reach', () => {
     expect((await settled(run)).state).toBe('interrupted')
   })
 
+  it('is given up where it is lost as soon as it was found, again and again', async () => {
+    let found = 0
+    const reconnect = async () => {
+      const session = supervisor.connect()
+      const attach: typeof session.attach = async (...given) => {
+        found += 1
+        const again = await session.attach(...given)
+        supervisor.loseContact()
+        return again
+      }
+      return { ...session, attach }
+    }
+    const run = await start({ reconnect })
+    supervisor.loseContact()
+    expect(await settled(run)).toMatchObject({ state: 'interrupted', outcome: { kind: 'lost', exitCode: null } })
+    expect(found).toBeLessThan(30)
+  })
+
   it('is found where contact was lost while it was being started', async () => {
     const first = supervisor.connect()
     const broken = {

@@ -37,6 +37,11 @@ export interface Supervision extends Inlet {
 }
 
 const tailEveryMs = 100
+/** A run that is lost within this time after it was found is looked for behind a pause, and so often in a row. */
+const lostAgainMs = 1_000
+const mostLosses = 20
+const firstPauseMs = 50
+const longestPauseMs = 2_000
 /** Without a reason an abort makes an error, with a stack, for nobody. */
 const noReason = null
 
@@ -81,6 +86,8 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
 
   /** The end record; undefined where contact is lost for good, or nobody waits for it any more. */
   async function follow(): Promise<EndRecord | undefined> {
+    let foundAt = Number.NEGATIVE_INFINITY
+    let losses = 0
     while (run && !released) {
       const current = run
       const pumped = pump(current).catch((error: unknown) => void notes.push(`the output could not be read to its end: ${messageOf(error)}`))
@@ -96,7 +103,11 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
       }
       const known = end ?? readEnd(paths.end, request.id)
       if (known) return known
+      losses = clock.now() - foundAt < lostAgainMs ? losses + 1 : 0
+      if (losses > mostLosses) break
+      if (losses > 0) await pause(clock, Math.min(longestPauseMs, firstPauseMs * 2 ** losses))
       run = await regain(request, listening(true), clock)
+      foundAt = clock.now()
       if (released) run?.release()
       else if (canceled) stopping.again()
     }
