@@ -150,7 +150,7 @@ export const targetVariants = {
     patch: field(record(string('text'), unknown(), 'an object'), 'Merged into the pod last (JSON merge patch, RFC 7396).'),
     labels: field(labels, 'Labels of the pod besides those of Holdfast.'),
     skipTlsVerify: field(boolean('true or false'), 'For test clusters only: the certificate of the server is not checked.', { default: false }),
-    idleMs: field(duration, 'A pod that nobody uses for so long is deleted.', { default: '10m' }),
+    idleMs: field(duration, 'A pod that nobody uses for so long ends.', { default: '10m' }),
     ...basis,
   }),
 } as const

@@ -91,7 +91,7 @@ export interface KubernetesTarget extends TargetBasis {
   readonly labels?: Readonly<Record<string, string>> | undefined
   /** For test clusters only. */
   readonly skipTlsVerify?: boolean | undefined
-  /** A pod that nobody uses for so long is deleted. Default 10 minutes. */
+  /** A pod that nobody uses for so long ends. Default 10 minutes. */
   readonly idleMs?: number | undefined
 }
 
