@@ -54,7 +54,7 @@ describe.skipIf(!hasCluster('tests of exec at the cluster'))('exec over a bare W
     const execution = await sh('echo $$; cat >/dev/null; echo eof >/tmp/saw; sleep 0.1; echo still >/tmp/alive', { protocols: v4, stdin: true })
     await execution.heard(1, '\n')
     execution.socket.terminate()
-    const look = await sh('n=0; until [ -e /tmp/alive ] || [ $n = 200 ]; do sleep 0.05; n=$((n+1)); done; cat /tmp/saw /tmp/alive', { protocols: v4 })
+    const look = await sh('n=0; until [ -s /tmp/alive ] || [ $n = 200 ]; do sleep 0.05; n=$((n+1)); done; cat /tmp/saw /tmp/alive', { protocols: v4 })
     await look.closed
     expect(look.text(1)).toBe('eof\nstill\n')
   })
