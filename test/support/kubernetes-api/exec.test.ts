@@ -125,7 +125,7 @@ describe.skipIf(!hasCluster('tests of exec at the cluster'))('exec over a bare W
       expect(await execution.closed).toBe(1006)
       expect(execution.bytes(1)).toHaveLength(1000)
       expect(execution.text(3)).toBe('')
-      const look = await sh('n=0; until [ -e /tmp/dropped ] || [ $n = 200 ]; do sleep 0.05; n=$((n+1)); done; cat /tmp/dropped')
+      const look = await sh('n=0; until [ -s /tmp/dropped ] || [ $n = 200 ]; do sleep 0.05; n=$((n+1)); done; cat /tmp/dropped')
       await look.closed
       expect(look.text(1)).toBe('done\n')
     })
