@@ -9,7 +9,10 @@ function takeApart(text: string, cut: (length: number) => number): { readonly ou
     bytes(bytes) {
       out += bytes.toString('latin1')
     },
-    line: (line) => void lines.push(`${out.length}:${line}`),
+    line(line) {
+      lines.push(`${out.length}:${line}`)
+      return undefined
+    },
   })
   const bytes = Buffer.from(text, 'latin1')
   for (let at = 0; at < bytes.length; ) {
@@ -33,13 +36,22 @@ it.each([
   for (const cut of [(length: number) => length, () => 1, () => 2, (length: number) => int(1, length)]) expect(takeApart(text, cut)).toEqual({ out, lines })
 })
 
+it('behind the last line of ours nothing waits, and nothing is a line of ours any more', () => {
+  const given: string[] = []
+  const marked = takeMarkedLines('n0', { bytes: (bytes) => void given.push(bytes.toString()), line: (line) => line === 'last' })
+  marked.push(Buffer.from('noise\n@n0 last\nready\n'))
+  expect(given).toEqual(['noise', 'ready\n'])
+  marked.push(Buffer.from('\n@n0 x\n'))
+  expect(given.join('')).toBe('noiseready\n\n@n0 x\n')
+})
+
 it('what begins like a line of ours and never ends is not kept for ever', () => {
   const text = `a\n@n0 ${'x'.repeat(10_000)}`
   let given = 0
   const bytes = ({ length }: Buffer): void => {
     given += length
   }
-  const marked = takeMarkedLines('n0', { bytes, line: () => {} })
+  const marked = takeMarkedLines('n0', { bytes, line: () => undefined })
   marked.push(Buffer.from(text))
   expect(given).toBe(text.length)
 })

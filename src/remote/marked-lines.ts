@@ -4,8 +4,8 @@ import { markOf } from './shell-text.ts'
 export interface MarkedParts {
   /** What others printed. */
   bytes(bytes: Buffer): void
-  /** A line of ours, without its mark and its line feeds. */
-  line(text: string): void
+  /** A line of ours, without its mark and its line feeds. True: none comes behind it, and nothing has to wait to be told from one. */
+  line(text: string): boolean | undefined
 }
 
 /** Takes lines of ours out of a stream in which others print: each stands behind a line feed of its own. */
@@ -23,6 +23,7 @@ const maxLineBytes = 4_096
 export function takeMarkedLines(nonce: string, parts: MarkedParts): MarkedLines {
   const mark = Buffer.from(`\n${markOf(nonce)}`)
   let kept: Buffer = Buffer.alloc(0)
+  let isOver = false
   const give = (bytes: Buffer): void => {
     if (bytes.length > 0) parts.bytes(bytes)
   }
@@ -31,6 +32,7 @@ export function takeMarkedLines(nonce: string, parts: MarkedParts): MarkedLines 
     push(bytes) {
       let all = kept.length > 0 ? Buffer.concat([kept, bytes]) : bytes
       for (;;) {
+        if (isOver) return give(all)
         const at = all.indexOf(mark)
         const end = at < 0 ? -1 : all.indexOf(lineFeed, at + 1)
         if (end < 0) {
@@ -41,7 +43,8 @@ export function takeMarkedLines(nonce: string, parts: MarkedParts): MarkedLines 
           return
         }
         give(all.subarray(0, at))
-        parts.line(all.toString('utf8', at + mark.length, end))
+        isOver = parts.line(all.toString('utf8', at + mark.length, end)) === true
+        if (isOver) kept = Buffer.alloc(0)
         all = all.subarray(end + 1)
       }
     },

@@ -36,7 +36,13 @@ export function openPlainSession({ site, runFolder }: PlainSessionOptions): Sess
     const channel = await site.open({ argv: argv(nonce), signal: AbortSignal.timeout(askMs) })
     const timer = setTimeout(() => channel.close(), askMs)
     try {
-      const marked = takeMarkedLines(nonce, { line: (line) => void lines.push(line), bytes: () => {} })
+      const marked = takeMarkedLines(nonce, {
+        bytes: () => {},
+        line(line) {
+          lines.push(line)
+          return undefined
+        },
+      })
       channel.stdin.on('error', () => {})
       channel.stderr.on('error', () => {}).resume()
       channel.stdout.on('error', () => {}).on('data', (bytes: Buffer) => void marked.push(bytes))
@@ -208,15 +214,14 @@ interface CommandWords {
 function takeCommand(source: Readable, nonce: string, { line, before, isLast }: CommandWords): Readable {
   const taken = new PassThrough({ highWaterMark: bufferBytes })
   let hasBegun = false
-  let isOurs = true
   const take = (bytes: Buffer): void => {
     if (!taken.write(bytes)) source.pause()
   }
   const marked = takeMarkedLines(nonce, {
     line(text) {
       hasBegun = true
-      isOurs &&= !isLast(text)
       line(text)
+      return isLast(text)
     },
     bytes: (bytes) => (hasBegun ? take(bytes) : before(bytes)),
   })
@@ -229,9 +234,7 @@ function takeCommand(source: Readable, nonce: string, { line, before, isLast }: 
   taken.on('close', () => source.resume())
   source.on('data', (bytes: Buffer) => {
     if (taken.destroyed) return
-    if (!isOurs) return take(bytes)
     marked.push(bytes)
-    if (!isOurs) marked.end()
   })
   source.once('end', end)
   source.once('close', end)

@@ -121,6 +121,7 @@ async function* partsOf({ stdout }: Channel, nonce: string): AsyncGenerator<Part
     line(line) {
       hasBegun = true
       parts.push({ line })
+      return undefined
     },
     bytes(bytes) {
       if (hasBegun) parts.push({ bytes })
