@@ -1,6 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
+import { defaultIdleMs, privateFolder } from '../../core/first-process.ts'
 import type { DockerTarget } from '../../core/target.ts'
-import { defaultIdleMs, labels, privateFolder } from './container.ts'
+import { labels } from './container.ts'
 import { type Environment, findEndpoints } from './endpoint.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { remove } from './site.ts'

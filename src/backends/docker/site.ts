@@ -3,19 +3,16 @@ import { posix } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Channel, Site, SiteState } from '../../core/channel.ts'
 import { failure, hasReason, messageOf } from '../../core/errors.ts'
+import { arrivalArgv, defaultIdleMs, madeHome, privateFolder } from '../../core/first-process.ts'
 import type { DockerTarget } from '../../core/target.ts'
 import {
-  arrival,
   type ContainerRequest,
   containerBody,
   containerName,
-  defaultIdleMs,
   type EngineTraits,
   foldersToMake,
   labels,
-  madeHome,
   placeWorkspace,
-  privateFolder,
   specHash,
   traitsOf,
 } from './container.ts'
@@ -246,7 +243,6 @@ async function siteOf(engine: Engine, target: DockerTarget, facts: ContainerFact
   const title = `container ${id.slice(0, 12)} of ${facts.Config.Image}`
   const { root, workspace } = own ? ownPlace(facts) : adoptedPlace(target, facts, tools.root)
   const user = own ? undefined : target.user
-  const keepArgv = ['/bin/sh', '-c', arrival, 'holdfast', privateFolder, madeHome]
   const env = own ? await arrive() : []
   const idleMs = Number(facts.Config.Labels?.[labels.lease] ?? defaultIdleMs)
   let keptAt = performance.now()
@@ -254,7 +250,7 @@ async function siteOf(engine: Engine, target: DockerTarget, facts: ContainerFact
   const channels = new Set<Channel>()
 
   async function arrive(): Promise<readonly string[]> {
-    const { exitCode, stdout, stderr } = await collectExec(engine, { container: id, argv: keepArgv, title, signal }, arrivalMs)
+    const { exitCode, stdout, stderr } = await collectExec(engine, { container: id, argv: arrivalArgv, title, signal }, arrivalMs)
     if (exitCode === 9) throw failure('site_gone', { target: title, why: 'nobody used it for so long that it is just ending' })
     if (exitCode !== 0)
       throw failure('backend_unavailable', {
@@ -293,7 +289,7 @@ async function siteOf(engine: Engine, target: DockerTarget, facts: ContainerFact
             // An exec of its own each time: often enough is four times within a lease.
             if (closed || performance.now() - keptAt < idleMs / 4) return
             keptAt = performance.now()
-            await collectExec(engine, { container: id, argv: keepArgv, title }, arrivalMs).catch(() => {})
+            await collectExec(engine, { container: id, argv: arrivalArgv, title }, arrivalMs).catch(() => {})
           },
         }
       : {}),

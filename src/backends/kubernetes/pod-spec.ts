@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { failure } from '../../core/errors.ts'
+import { defaultIdleMs, firstCommand, privateFolder } from '../../core/first-process.ts'
 import { type KubernetesTarget, targetKey } from '../../core/target.ts'
-import { defaultIdleMs, firstCommand, privateFolder } from './first-process.ts'
 
 /** Of the pods, Secrets and claims that we make. */
 export const labels = {

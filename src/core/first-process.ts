@@ -1,13 +1,13 @@
-/** The folder of ours in a pod that we make, writable for its user. */
+/** The folder of ours in a container or pod that we make, writable for its user. */
 export const privateFolder = '/run/holdfast'
 /** The home directory of a user that has none in the image. */
 export const madeHome = `${privateFolder}/home`
 export const defaultIdleMs = 10 * 60_000
 
 /**
- * The first process of a pod: it takes in orphans, and ends the pod when nobody kept it for so long, also when every Holdfast is dead.
+ * The first process of a container or pod: it takes in orphans, and ends it when nobody kept it for so long, also when every Holdfast is dead.
  * `kept` says that somebody came; a run that goes on under a supervisor counts too. `over` and `kept` are written before the other one is
- * looked at, by both sides, so that nobody comes to a pod that is just ending and takes it for one that stays.
+ * looked at, by both sides, so that nobody comes to one that is just ending and takes it for one that stays.
  */
 const firstProcess = `trap 'exit 0' TERM INT HUP
 idle=$1 tick=$2 dir=$3 passed=0
@@ -33,7 +33,7 @@ export function firstCommand(idleMs: number): string[] {
   return ['/bin/sh', '-c', firstProcess, 'holdfast', String(idleS), String(Math.max(1, Math.min(15, Math.floor(idleS / 8)))), privateFolder]
 }
 
-/** Run by whoever comes to a pod of ours: it is in use, and what the home directory is. Status 9: it is just ending. */
+/** Run by whoever comes to one of ours: it is in use, and what the home directory is. Status 9: it is just ending. */
 const arrival = `: >"$1/kept" || exit 8
 if [ -e "$1/over" ]; then exit 9; fi
 if [ -n "$HOME" ] && [ "$HOME" != / ] && [ -d "$HOME" ] && [ -w "$HOME" ]; then echo own; else mkdir -p "$2" && echo made; fi`
