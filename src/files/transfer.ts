@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { failure } from '../core/errors.ts'
+import { ContentFailed, toldApart } from '../core/file-content.ts'
 import { hashedPieces } from '../core/file-reading.ts'
 import type { FileDownload, FileWritten } from '../core/files.ts'
 import type { DirectoryOpener } from './directory.ts'
@@ -11,9 +12,6 @@ import { readAt, settled } from './open-file.ts'
 import { openForReading } from './read.ts'
 import { openStage } from './staged.ts'
 import { type Content, copyInto, openForReplacing, openTarget, placeContent, requireAll, type WriteContext } from './write.ts'
-
-/** What the content of an upload failed with, which is none of the file's errors. */
-class ContentFailed extends Error {}
 
 /** See Files.upload. */
 export async function uploadFile(
@@ -81,31 +79,12 @@ function openNameless(): number {
 async function fill(fd: number, content: AsyncIterable<Uint8Array>): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const hash = createHash('sha256')
   let bytes = 0
-  for await (const piece of told(content)) {
+  for await (const piece of toldApart(content)) {
     hash.update(piece)
     bytes += piece.length
     await requireAll(fd, piece)
   }
   return { bytes, sha256: hash.digest('hex') }
-}
-
-/** The same pieces. What goes wrong with them is told apart from what goes wrong with the file. */
-async function* told(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const pieces = content[Symbol.asyncIterator]()
-  let isOver = false
-  try {
-    for (;;) {
-      const next = await pieces.next().catch((error: unknown) => {
-        isOver = true
-        throw new ContentFailed('the content failed', { cause: error })
-      })
-      isOver = next.done === true
-      if (next.done) return
-      yield next.value
-    }
-  } finally {
-    if (!isOver) await pieces.return?.()
-  }
 }
 
 const pieceBytes = 1024 * 1024

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { failure } from '../core/errors.ts'
+import { ContentFailed, toldApart } from '../core/file-content.ts'
 import { joinNames, meansDirectory, parsePath, refuseGit } from '../core/file-path.ts'
 import type { FileWritten } from '../core/files.ts'
 import type { FileScript } from './shell-files-script.ts'
@@ -88,9 +89,6 @@ async function finish(talk: ScriptTalk, answer: Awaited<unknown>): Promise<void>
   else await say(talk, '.\n.\n.\n', answer)
 }
 
-/** What the content of an upload failed with, which is none of the file's errors. */
-class ContentFailed extends Error {}
-
 interface Staged {
   readonly at: string
   readonly bytes: number
@@ -128,7 +126,7 @@ async function fillStage(path: string, talk: ScriptTalk, content: AsyncIterable<
   let bytes = 0
   let failed: Error | undefined
   try {
-    for await (const piece of even(told(content))) {
+    for await (const piece of even(toldApart(content))) {
       if (reply.isOver()) break
       hash.update(piece)
       bytes += piece.length
@@ -144,25 +142,6 @@ async function fillStage(path: string, talk: ScriptTalk, content: AsyncIterable<
   if (!failed && (texts[1] !== String(bytes) || texts[2] !== staged.sha256))
     failed = failure('file_changed', { path, why: `${bytes} bytes were sent, and ${texts[1]} arrived, or others` })
   return failed ? { staged, failed } : { staged }
-}
-
-/** The same pieces. What goes wrong with them is told apart from what goes wrong with the file. */
-async function* told(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const pieces = content[Symbol.asyncIterator]()
-  let isOver = false
-  try {
-    for (;;) {
-      const next = await pieces.next().catch((error: unknown) => {
-        isOver = true
-        throw new ContentFailed('the content failed', { cause: error })
-      })
-      isOver = next.done === true
-      if (next.done) return
-      yield next.value
-    }
-  } finally {
-    if (!isOver) await pieces.return?.()
-  }
 }
 
 /** The same bytes in pieces of the one size, but the last. */
