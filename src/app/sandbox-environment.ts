@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { shellQuoted } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import { makePlainFolder, readPlainText, replacePlain } from '../git/plain-file.ts'
 
@@ -66,7 +67,7 @@ function writeSshPrograms(folder: string, path: readonly string[]): void {
     const found = path.map((each) => join(each, name)).find((file) => existsSync(file))
     if (!found) continue
     const file = join(folder, name)
-    const text = `#!/bin/sh\nexec '${found.replaceAll("'", `'\\''`)}' ${sshOptions.join(' ')} "$@"\n`
+    const text = `#!/bin/sh\nexec ${shellQuoted(found)} ${sshOptions.join(' ')} "$@"\n`
     // Another command may be about to run it.
     if (isSame(file, text)) continue
     replacePlain(file, text, { temporary: `${file}.${process.pid}`, mode: 0o700 })

@@ -44,5 +44,8 @@ export function displayArgv(argv: readonly string[]): string {
 
 function quote(word: string): string {
   if (word !== '' && /^[\w@%+=:,./^-]+$/.test(word)) return word
-  return `'${word.replaceAll("'", `'\\''`)}'`
+  return shellQuoted(word)
 }
+
+/** A word of a POSIX shell that means exactly this text. */
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Site } from '../core/channel.ts'
+import { shellQuoted } from '../core/command.ts'
 import { failure } from '../core/errors.ts'
 import type { ProbedFacts } from './facts.ts'
-import { quote } from './shell-text.ts'
 
 const lookMs = 30_000
 
@@ -28,7 +28,7 @@ export async function proveMount(site: Site, mounted: string, facts: ProbedFacts
 }
 
 async function isThere(site: Site, path: string, signal: AbortSignal | undefined): Promise<boolean> {
-  const channel = await site.open({ argv: ['sh', '-c', `[ -f ${quote(path)} ]`], signal })
+  const channel = await site.open({ argv: ['sh', '-c', `[ -f ${shellQuoted(path)} ]`], signal })
   const timer = setTimeout(() => channel.close(), lookMs)
   channel.stdin.on('error', () => {})
   channel.stdout.on('error', () => {}).resume()

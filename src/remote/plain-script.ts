@@ -1,5 +1,5 @@
-import type { ResolvedCommand } from '../core/command.ts'
-import { markOf, quote, toolsPath } from './shell-text.ts'
+import { type ResolvedCommand, shellQuoted } from '../core/command.ts'
+import { markOf, toolsPath } from './shell-text.ts'
 
 /*
  * How a command runs at a site where no supervisor can. A shell reads a script from its standard input, so that no value of a variable is
@@ -33,10 +33,10 @@ export const refusedVariable = ({ env }: ResolvedCommand): string | undefined =>
 export function plainScript({ nonce, command, folder, input }: PlainTerms): string {
   const { argv, cwd, env, files = [] } = command
   const program = argv[0]
-  const mark = quote(markOf(nonce))
+  const mark = shellQuoted(markOf(nonce))
   const own = ['PWD', 'OLDPWD', 'SHLVL', '_', 'PATH'].filter((name) => env[name] === undefined)
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`)
-  const words = argv.map(quote).join(' ')
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${shellQuoted(value)}`)
+  const words = argv.map(shellQuoted).join(' ')
   const start = [
     // What the shell itself exports is not the command's.
     `unset ${own.filter((name) => name !== 'PATH').join(' ')};`,
@@ -48,18 +48,19 @@ export function plainScript({ nonce, command, folder, input }: PlainTerms): stri
   const decode = `( while IFS= read -r l && [ "$l" != . ]; do printf %s "$l" | base64 -d; done ) <&3 2>/dev/null`
   const run = { none: `${child} </dev/null 3<&- &`, raw: `${child} <&3 3<&- &`, framed: `${decode} | ${child} 3<&- &` }[input]
   return [
-    `say() { printf '\\n%s%s\\n' ${mark} "$1" >&2; }; fail() { rm -rf ${quote(folder)}; say "failed $1 $2"; exit 0; }`,
+    `say() { printf '\\n%s%s\\n' ${mark} "$1" >&2; }; fail() { rm -rf ${shellQuoted(folder)}; say "failed $1 $2"; exit 0; }`,
     ...(files.length > 0
       ? [
-          `umask 077; mkdir -p ${quote(folder)} && chmod 700 ${quote(folder)} || fail folder EACCES`,
+          `umask 077; mkdir -p ${shellQuoted(folder)} && chmod 700 ${shellQuoted(folder)} || fail folder EACCES`,
           ...files.map(
-            ({ name, bytes }) => `printf %s ${quote(Buffer.from(bytes).toString('base64'))} | base64 -d >${quote(`${folder}/${name}`)} || fail folder EIO`,
+            ({ name, bytes }) =>
+              `printf %s ${shellQuoted(Buffer.from(bytes).toString('base64'))} | base64 -d >${shellQuoted(`${folder}/${name}`)} || fail folder EIO`,
           ),
         ]
       : []),
     // As at a login, whatever this shell was started with.
     'umask 022',
-    `cd ${quote(cwd)} 2>/dev/null || { if [ -d ${quote(cwd)} ]; then fail cwd EACCES; elif [ -e ${quote(cwd)} ]; then fail cwd ENOTDIR; else fail cwd ENOENT; fi; }`,
+    `cd ${shellQuoted(cwd)} 2>/dev/null || { if [ -d ${shellQuoted(cwd)} ]; then fail cwd EACCES; elif [ -e ${shellQuoted(cwd)} ]; then fail cwd ENOTDIR; else fail cwd ENOENT; fi; }`,
     findProgram(program, env.PATH),
     's=$(command -v setsid)',
     `printf '\\n%sbegun\\n' ${mark}`,
@@ -69,7 +70,7 @@ export function plainScript({ nonce, command, folder, input }: PlainTerms): stri
     'say "begun $p"',
     // What a shell has to say of a signal is no output of the command.
     '{ wait "$p"; } 2>/dev/null; c=$?',
-    `rm -rf ${quote(folder)}`,
+    `rm -rf ${shellQuoted(folder)}`,
     'say "ended $c"',
     'exit "$c"',
     nonce,
@@ -80,9 +81,9 @@ export function plainScript({ nonce, command, folder, input }: PlainTerms): stri
 /** Sees to it that there is such a program before anything is started: what a shell says of a missing one is a status like any other. */
 function findProgram(program: string, path: string | undefined): string {
   const judge = '[ -e "$f" ] || fail program ENOENT; [ -f "$f" ] && [ -x "$f" ] || fail program EACCES'
-  if (program.includes('/')) return `f=${quote(program)}; ${judge}`
-  const name = quote(program)
-  return `f=; g=; o=$IFS; IFS=:; set -f; v=${quote(path ?? toolsPath)}; for d in $v; do q=\${d:-.}/${name}; if [ -f "$q" ]; then if [ -x "$q" ]; then f=$q; break; fi; g=$q; fi; done; set +f; IFS=$o; [ -n "$f" ] || f=$g; [ -n "$f" ] || fail program ENOENT; ${judge}`
+  if (program.includes('/')) return `f=${shellQuoted(program)}; ${judge}`
+  const name = shellQuoted(program)
+  return `f=; g=; o=$IFS; IFS=:; set -f; v=${shellQuoted(path ?? toolsPath)}; for d in $v; do q=\${d:-.}/${name}; if [ -f "$q" ]; then if [ -x "$q" ]; then f=$q; break; fi; g=$q; fi; done; set +f; IFS=$o; [ -n "$f" ] || f=$g; [ -n "$f" ] || fail program ENOENT; ${judge}`
 }
 
 /**

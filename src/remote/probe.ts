@@ -1,5 +1,6 @@
+import { shellQuoted } from '../core/command.ts'
 import { plainPath } from './facts.ts'
-import { markOf, quote } from './shell-text.ts'
+import { markOf } from './shell-text.ts'
 
 /*
  * The script that looks around at a site, puts the supervisor there where it is missing, and becomes its bridge. It is one line, read by a
@@ -37,18 +38,18 @@ export function probeScript(terms: ProbeTerms): string {
   const builds = terms.programs.map(({ machine, build }) => `Linux:${machine}) b=${build};;`).join(' ')
   const folders =
     terms.only === undefined
-      ? [...terms.folders.flatMap((folder) => [quote(folder), `${quote(`${folder}/holdfast-`)}$u`]), ...everywhere].join(' ')
-      : quote(terms.only)
+      ? [...terms.folders.flatMap((folder) => [shellQuoted(folder), `${shellQuoted(`${folder}/holdfast-`)}$u`]), ...everywhere].join(' ')
+      : shellQuoted(terms.only)
   return [
-    `o=$(umask); umask 077; p() { printf '%s%s\\n' ${quote(mark)} "$1"; }; printf '\\n';`,
+    `o=$(umask); umask 077; p() { printf '%s%s\\n' ${shellQuoted(mark)} "$1"; }; printf '\\n';`,
     'm=$(uname -m); u=$(id -u); n=$(uname -n | tr -cd A-Za-z0-9_- | cut -c1-24); n=${n:-site};',
     'p "system $(uname -s)"; p "machine $m"; p "uid $u"; p "user $(id -un 2>/dev/null || echo "${USER-}")";',
     'h=${HOME-}; [ -n "$h" ] || h=$(getent passwd "$u" 2>/dev/null | cut -d: -f6);',
     `[ -n "$h" ] || h=$(awk -F: -v u="$u" '$3==u{print $6;exit}' /etc/passwd 2>/dev/null);`,
     'a=$(cd "$h" 2>/dev/null && pwd -P); p "home $h"; p "physical $a";',
     `for v in ${siteVariables.join(' ')}; do eval "x=\\\${$v-}"; [ -z "$x" ] || p "variable $v=$x"; done;`,
-    `r=${quote(terms.root)}; [ ! -d "$r" ] || p "root $(stat -L -c %d:%i "$r" 2>/dev/null)";`,
-    terms.home === undefined ? '' : `e=${quote(plainPath(terms.home))}; [ "$e" = "$a" ] || [ "$e" = "$h" ] || [ "$e/" = "$h" ] || { p none; exit 0; };`,
+    `r=${shellQuoted(terms.root)}; [ ! -d "$r" ] || p "root $(stat -L -c %d:%i "$r" 2>/dev/null)";`,
+    terms.home === undefined ? '' : `e=${shellQuoted(plainPath(terms.home))}; [ "$e" = "$a" ] || [ "$e" = "$h" ] || [ "$e/" = "$h" ] || { p none; exit 0; };`,
     `b=; case "$(uname -s):$m" in ${builds} esac; [ -n "$b" ] || { p none; exit 0; };`,
     // A folder that others may look into, or have prepared, is passed over.
     'ok() { mkdir -p "$1" 2>/dev/null; [ -d "$1" ] && [ ! -h "$1" ] || return 1; set -- "$1" $(ls -ldn "$1" 2>/dev/null);',

@@ -1,6 +1,3 @@
-/** A word of a POSIX shell that means exactly this text. */
-export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-
 /** What each line of ours begins with, among what others print; nobody else can know the nonce. */
 export const markOf = (nonce: string): string => `@${nonce} `
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { isAbsolute, posix } from 'node:path'
 import { failure } from '../../core/errors.ts'
 import { defaultIdleMs, firstCommand, privateFolder } from '../../core/first-process.ts'
+import { isInside } from '../../core/paths.ts'
 import type { DockerTarget } from '../../core/target.ts'
 import type { Image } from './image.ts'
 import { type TarFolder, tarOfFolders } from './tar.ts'
@@ -32,7 +33,7 @@ export interface Placement {
 export function placeWorkspace(target: DockerTarget, local: boolean, root: string, mounts: readonly string[]): Placement {
   const there = posix.normalize(target.root ?? root)
   if (!isAbsolute(there)) throw failure('invalid', { field: 'root', value: target.root, accepted: 'an absolute path' })
-  if (there === '/' || isInside(there, privateFolder) || isInside(there, '/proc') || isInside(there, '/sys')) {
+  if (there === '/' || isInside(privateFolder, there) || isInside('/proc', there) || isInside('/sys', there)) {
     throw failure('invalid', { field: 'root', value: there, accepted: 'a folder that is not the one of the system' })
   }
   if ((target.workspace ?? (local ? 'mount' : 'copy')) === 'copy') return { root: there, workspace: 'copied', mounts: [] }
@@ -43,9 +44,7 @@ export function placeWorkspace(target: DockerTarget, local: boolean, root: strin
 type Mount = Placement['mounts'][number]
 /** Whether the first one brings what the second one would. */
 const shows = (first: Mount, second: Mount): boolean =>
-  isInside(second.to, first.to) && second.from === posix.join(first.from, posix.relative(first.to, second.to))
-
-const isInside = (path: string, folder: string): boolean => path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`)
+  isInside(first.to, second.to) && second.from === posix.join(first.from, posix.relative(first.to, second.to))
 
 export interface ContainerRequest {
   readonly target: DockerTarget

@@ -5,6 +5,8 @@
  * input what to run, and says on its standard error how that ended. So whatever fails before it was told has surely run nothing.
  */
 
+import { shellQuoted } from '../../core/command.ts'
+
 export interface Marks {
   /** On both streams, before the program starts. */
   readonly begin: string
@@ -30,8 +32,5 @@ export function programLine(argv: readonly string[], { end }: Marks): string {
 
 /** In single quotes, where a POSIX shell knows nothing special; line feeds come from a variable. */
 function quoted(word: string): string {
-  return word
-    .split('\n')
-    .map((line) => `'${line.replaceAll("'", `'\\''`)}'`)
-    .join('"$holdfast_lf"')
+  return word.split('\n').map(shellQuoted).join('"$holdfast_lf"')
 }
