@@ -103,11 +103,12 @@ function isAlive(pid: number): boolean {
 }
 
 /** A script that tells its pid in a file and stays. */
-const staying = (file: string): string => `echo $$ > ${file}.draft; mv ${file}.draft ${file}; exec sleep 300`
+const staying = (file: string): string => `echo $$ > ${file}; exec sleep 300`
 
 async function pidIn(file: string): Promise<number> {
-  await until(() => existsSync(join(root, file)))
-  return Number(readFileSync(join(root, file), 'utf8'))
+  const text = (): string => (existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : '')
+  expect(await until(() => text().endsWith('\n'))).toBe(true)
+  return Number(text())
 }
 
 const callExec = (id: number, args: object) => ({ id, method: 'tools/call', params: { name: 'exec', arguments: args } })
@@ -293,7 +294,7 @@ describe('when the client is gone', () => {
     const client = `
       const { spawn } = require('node:child_process')
       const server = spawn(process.execPath, [${JSON.stringify(server)}, 'mcp'], { stdio: ['pipe', 'pipe', 'inherit'] })
-      require('node:fs').writeFileSync('server', String(server.pid))
+      require('node:fs').writeFileSync('server', server.pid + '\\n')
       const send = (message) => server.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
       send({ id: 0, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })
       send({ method: 'notifications/initialized' })
@@ -309,7 +310,7 @@ describe('when the client is gone', () => {
   // Closing waits for the whole grace time of a run that is being ended, which may be longer than a server has.
   it('a command that ignores the polite signal, and asked for a long grace time, does not outlive the server', async () => {
     const raw = startRaw()
-    const script = `trap '' TERM; echo $$ > pid.draft; mv pid.draft pid; while :; do sleep 0.1; done`
+    const script = `trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done`
     raw.send(callExec(1, { script, grace_ms: 60_000 }))
     const pid = await pidIn('pid')
     raw.child.stdin?.end()

@@ -26,10 +26,7 @@ const plainFailures: Readonly<Record<string, string>> = {
         'capabilities.pipes': 'the runtime gives pipes, which not every one does',
         'stdin.held-by-leftover': 'over Kubernetes 1.20 an exec goes on as long as somebody holds its input',
       }
-    : {
-        'bytes.dev-stderr': 'the server of the tests gives sockets in the place of pipes',
-        'descriptors.none-inherited': 'the server of the tests leaves one more open',
-      }),
+    : { 'bytes.dev-stderr': 'the server of the tests gives sockets in the place of pipes' }),
 }
 const plainFilesFailures: Readonly<Record<string, string>> = {
   'paths.denied': 'the busybox of the image takes root for somebody who may write anything, also without that capability',
