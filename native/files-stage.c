@@ -156,9 +156,9 @@ static bool is_left(int directory, const char *name) {
   return !is_alive(pid, start);
 }
 
-/* When directories were swept last, and how long that took: many files that are written into a large one spend at most a twentieth of
-   their time on looking through it. */
-enum { REMEMBERED = 64, PAUSE_FACTOR = 20 };
+/* When large directories were swept last, and how long that took: many files that are written into one spend at most a twentieth of their
+   time on looking through it. A smaller one is swept before every write: how long that took says more about other work here. */
+enum { REMEMBERED = 64, PAUSE_FACTOR = 20, LARGE_NAMES = 1000 };
 static struct {
   dev_t device;
   ino_t inode;
@@ -178,9 +178,11 @@ void stage_sweep(int directory) {
     if (fd >= 0) close(fd);
     return;
   }
-  for (struct dirent *entry; (entry = readdir(listing));)
+  size_t count = 0;
+  for (struct dirent *entry; (entry = readdir(listing)); count++)
     if (strncmp(entry->d_name, prefix, PREFIX) == 0 && is_left(directory, entry->d_name)) unlinkat(directory, entry->d_name, 0);
   closedir(listing);
+  if (count < LARGE_NAMES) return;
   swept[slot].device = found.st_dev;
   swept[slot].inode = found.st_ino;
   swept[slot].at_us = clock_us();

@@ -72,11 +72,13 @@ function tried(read: () => string): string {
   }
 }
 
-/** When each directory was swept last, and how long that took. */
+/** When each large directory was swept last, and how long that took. */
 const swept = new Map<string, { readonly at: number; readonly tookMs: number }>()
 const maxKnown = 1_000
 // Many files that are written into one large directory spend at most a twentieth of their time on looking through it.
 const pauseFactor = 20
+/** From so many names on a directory is large. A smaller one is swept before every write: how long that took says more about other work here. */
+const largeNames = 1_000
 
 /** Removes what killed writers left in a directory. Never throws. */
 export function sweep(directory: Directory, staging: Staging, now: () => number): void {
@@ -84,14 +86,18 @@ export function sweep(directory: Directory, staging: Staging, now: () => number)
   const last = swept.get(key)
   const startedAt = monotonicMs()
   if (last && startedAt - last.at < last.tookMs * pauseFactor) return
+  let count = 0
   try {
-    for (const raw of directory.names()) {
+    const names = directory.names()
+    count = names.length
+    for (const raw of names) {
       const name = raw.toString('latin1')
       if (name.startsWith(prefix) && isLeft(directory, name, staging, now)) unlinkSync(directory.at(name))
     }
   } catch {
     // What cannot be looked at or removed is in nobody's way.
   }
+  if (count < largeNames) return
   if (swept.size >= maxKnown) swept.clear()
   const endedAt = monotonicMs()
   swept.set(key, { at: endedAt, tookMs: endedAt - startedAt })
