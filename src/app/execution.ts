@@ -22,6 +22,7 @@ import { leftBehind } from './run-folder.ts'
 import { newRunId } from './run-id.ts'
 import { type EnsureMounted, findTree, mountsOf, type OpenFar, takeLeaseFor } from './run-tree.ts'
 import type { RunWorkspace } from './run-workspace.ts'
+import type { SiteCall } from './sites.ts'
 
 /** What a command gets to end when this process closes; a longer grace of its own does not count then. */
 const closeGraceMs = 1_500
@@ -32,8 +33,8 @@ const maxTerminalSide = 65_535
 
 /** The runs that this process began and follows, from before their start to after their end. */
 export interface Executions {
-  /** `within` is what the app itself runs in a workspace. */
-  begin(input: ExecInput, call: ExecCall, within?: Within): Promise<ActiveRun>
+  /** `within` is what the app itself runs in a workspace. `wanted`: as long as nothing is started; default the signal of the call. */
+  begin(input: ExecInput, call: ExecCall, within?: Within, wanted?: AbortSignal): Promise<ActiveRun>
   find(id: string): ActiveRun | undefined
   /** Where such a command would run; a target is opened for that, and stays open. */
   placeFor(input: ExecInput, call: ExecCall): Promise<Place>
@@ -61,11 +62,11 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
   let closed = false
 
   const opening =
-    (named: NamedTarget, call: ExecCall): OpenFar =>
+    (named: NamedTarget, call: SiteCall): OpenFar =>
     (tree, mounts) =>
       places.sites.open({ ...named, tree, mounts }, call)
 
-  async function prepare(input: ExecInput, call: ExecCall, id: string, within: Within | undefined): Promise<Prepared> {
+  async function prepare(input: ExecInput, call: SiteCall, id: string, within: Within | undefined): Promise<Prepared> {
     const { settings } = context
     if (settings.disabledBy) throw failure('disabled', { where: settings.disabledBy })
     // What the app itself runs, runs here.
@@ -111,10 +112,10 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
     }
   }
 
-  async function begin(input: ExecInput, call: ExecCall, within: Within | undefined): Promise<ActiveRun> {
+  async function begin(input: ExecInput, call: ExecCall, within: Within | undefined, wanted: AbortSignal | undefined): Promise<ActiveRun> {
     if (closed) throw failure('closed', {})
     const id = newRunId()
-    const prepared = await prepare(input, call, id, within)
+    const prepared = await prepare(input, { ...call, signal: wanted }, id, within)
     tryHome(context.home, context.homePlace)
     const { far } = prepared
     const place = far ? far.at.place : await places.current()
@@ -241,8 +242,8 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
   }
 
   return {
-    begin(input, call, within) {
-      const promise = begin(input, call, within).finally(() => beginning.delete(promise))
+    begin(input, call, within, wanted = call.signal) {
+      const promise = begin(input, call, within, wanted).finally(() => beginning.delete(promise))
       beginning.add(promise)
       return promise
     },

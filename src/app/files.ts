@@ -3,7 +3,7 @@ import { failure } from '../core/errors.ts'
 import type { FileList, FileMoved, FileRemoved, FileStat, Files, FileWritten } from '../core/files.ts'
 import { type Target, thisMachine } from '../core/target.ts'
 import { checkLimit } from './check-limit.ts'
-import { type Copied, type CopyCall, type CopyEnd, copyBetween } from './copying.ts'
+import { type Copied, type CopyEnd, copyBetween, type FileCall } from './copying.ts'
 import { parseSpan } from './reading.ts'
 
 /** What names a file: a path below the folder that Holdfast works in, or below a workspace. */
@@ -46,24 +46,36 @@ export interface ReadFileResult {
 }
 
 export interface FileUseCases {
-  readFile(input: ReadFileInput): Promise<ReadFileResult>
-  writeFile(input: FileReference & { readonly content: string | Uint8Array }): Promise<FileWritten>
-  appendFile(input: FileReference & { readonly content: string | Uint8Array }): Promise<FileWritten>
-  listFiles(input: {
-    readonly path?: string | undefined
-    readonly workspace?: string | undefined
-    readonly target?: string | Target | undefined
-    readonly limit?: number | undefined
-    /** Names behind this one. */
-    readonly after?: string | undefined
-  }): Promise<FileList>
-  statFile(input: FileReference): Promise<FileStat>
-  makeDirectory(input: FileReference): Promise<{ readonly path: string; readonly created: boolean }>
-  removeFile(input: FileReference & { readonly recursive?: boolean | undefined }): Promise<FileRemoved>
+  readFile(input: ReadFileInput, call?: FileCall): Promise<ReadFileResult>
+  writeFile(input: FileReference & { readonly content: string | Uint8Array }, call?: FileCall): Promise<FileWritten>
+  appendFile(input: FileReference & { readonly content: string | Uint8Array }, call?: FileCall): Promise<FileWritten>
+  listFiles(
+    input: {
+      readonly path?: string | undefined
+      readonly workspace?: string | undefined
+      readonly target?: string | Target | undefined
+      readonly limit?: number | undefined
+      /** Names behind this one. */
+      readonly after?: string | undefined
+    },
+    call?: FileCall,
+  ): Promise<FileList>
+  statFile(input: FileReference, call?: FileCall): Promise<FileStat>
+  makeDirectory(input: FileReference, call?: FileCall): Promise<{ readonly path: string; readonly created: boolean }>
+  removeFile(input: FileReference & { readonly recursive?: boolean | undefined }, call?: FileCall): Promise<FileRemoved>
   /** To a name that nothing has; with `replace` a file may be there. */
-  moveFile(input: FileReference & { readonly to: string; readonly replace?: boolean | undefined }): Promise<FileMoved>
-  /** Files and folders between this machine and targets, each as a path or `TARGET:PATH`. */
-  copyFiles(input: { readonly from: string; readonly to: string; readonly workspace?: string | undefined }, call?: CopyCall): Promise<Copied>
+  moveFile(input: FileReference & { readonly to: string; readonly replace?: boolean | undefined }, call?: FileCall): Promise<FileMoved>
+  /** Files and folders between this machine and targets, each as a path, as `TARGET:PATH`, or as `:PATH` at `target`. */
+  copyFiles(
+    input: {
+      readonly from: string
+      readonly to: string
+      readonly workspace?: string | undefined
+      /** Where `:PATH` is: the name of a target, or a target itself. Default: `defaultTarget` of the configuration. */
+      readonly target?: string | Target | undefined
+    },
+    call?: FileCall,
+  ): Promise<Copied>
 }
 
 export interface FilesBasis {
@@ -74,7 +86,16 @@ export interface FilesBasis {
   treeOf(workspace: string): Promise<{ readonly root: string; readonly nonce: string }>
   openFiles(root: string): Files
   /** The files of a target, with this folder as its workspace; undefined: this machine. Throws `target_unknown` and what opening it throws. */
-  filesAt(target: string | Target | undefined, tree: string, call?: CopyCall): Promise<Files | undefined>
+  filesAt(target: string | Target | undefined, tree: string, call?: FileCall): Promise<FilesAt | undefined>
+}
+
+/** Files that are somewhere else. */
+export interface FilesAt {
+  readonly files: Files
+  /** For people. */
+  readonly title: string
+  /** Whether they are its own, and neither a mount nor a copy of what is here. */
+  readonly isOwn: boolean
 }
 
 const defaultListed = 1_000
@@ -84,58 +105,73 @@ export function createFileUseCases({ root, base, treeOf, openFiles, filesAt }: F
   const below = relative(root, base).split(sep).join('/')
 
   /** The files that a reference is about, and its path among them. */
-  async function locate({ path, workspace, target }: FileReference, call?: CopyCall): Promise<{ files: Files; path: string }> {
+  async function locate({ path, workspace, target }: FileReference, call?: FileCall): Promise<{ files: Files; path: string }> {
     const tree = workspace === undefined ? root : (await treeOf(workspace)).root
-    const files = (await filesAt(target, tree, call)) ?? openFiles(tree)
-    return { files, path: workspace === undefined ? fromBase(path) : path }
+    return { files: await openAt(target, tree, workspace, call), path: workspace === undefined ? fromBase(path) : path }
+  }
+
+  async function openAt(target: FileReference['target'], tree: string, workspace: string | undefined, call?: FileCall): Promise<Files> {
+    const there = await filesAt(target, tree, call)
+    // The files of the workspace are not there: others would be read and written in their place.
+    if (workspace !== undefined && there?.isOwn)
+      throw failure('invalid', { field: 'workspace', value: workspace, accepted: `none: ${there.title} has files of its own` })
+    return there?.files ?? openFiles(tree)
   }
 
   const fromBase = (path: string): string => (below === '' || isOdd(path) ? path : `${below}/${path}`)
 
-  /** `box:out/report.txt` is a file of the target `box`. */
-  function locateEnd(text: string, workspace: string | undefined, call: CopyCall): Promise<CopyEnd> {
-    const [, target, path] = /^([A-Za-z][\w.-]*):(.*)$/s.exec(text) ?? []
-    return locate({ path: (target === undefined ? text : path) || '.', workspace, target: target ?? thisMachine }, call)
+  /** `box:out/report.txt` is a file of the target `box`, `:out/report.txt` one of the target that is told beside it. */
+  async function locateEnd(text: string, workspace: string | undefined, told: FileReference['target'], call: FileCall): Promise<CopyEnd> {
+    const [, name, path = text] = /^((?:[A-Za-z][\w.-]*)?):(.*)$/s.exec(text) ?? []
+    if (name === undefined || name === thisMachine) return locate({ path: path || '.', workspace, target: thisMachine }, call)
+    // A target with files of its own knows no workspace of this machine; the other side may be one.
+    const tree = workspace === undefined ? root : (await treeOf(workspace)).root
+    const there = await filesAt(name === '' ? told : name, tree, call)
+    if (!there) throw failure('invalid', { field: 'target', value: told, accepted: `where ${text} is: the name of a target, or what tells one` })
+    return { files: there.files, path: (workspace === undefined || there.isOwn ? fromBase(path) : path) || '.' }
   }
 
   /**
    * Changes something. A release that had begun before it was done may have saved the tree without it, so that a workspace has to be
    * ready, and the same one, after it as well.
    */
-  async function changing<T>(input: FileReference, change: (files: Files, path: string) => Promise<T>): Promise<T> {
-    if (input.workspace === undefined) {
-      const { files, path } = await locate(input)
+  async function changing<T>(input: FileReference, call: FileCall | undefined, change: (files: Files, path: string) => Promise<T>): Promise<T> {
+    const { workspace, target } = input
+    if (workspace === undefined) {
+      const { files, path } = await locate(input, call)
       return change(files, path)
     }
-    const { root: top, nonce } = await treeOf(input.workspace)
-    const result = await change((await filesAt(input.target, top)) ?? openFiles(top), input.path)
-    const after = await treeOf(input.workspace)
-    if (after.nonce !== nonce) throw failure('workspace_unusable', { workspace: input.workspace, why: 'it was released and made anew meanwhile' })
+    const { root: top, nonce } = await treeOf(workspace)
+    const result = await change(await openAt(target, top, workspace, call), input.path)
+    const after = await treeOf(workspace)
+    if (after.nonce !== nonce) throw failure('workspace_unusable', { workspace, why: 'it was released and made anew meanwhile' })
     return result
   }
 
   return {
-    async readFile(input) {
-      const { files, path } = await locate(input)
+    async readFile(input, call) {
+      const { files, path } = await locate(input, call)
       return input.lines === undefined ? readContent(files, path, input) : readLines(files, path, input.lines, input.maxBytes)
     },
-    writeFile: (input) => changing(input, (files, path) => files.write(path, input.content)),
-    appendFile: (input) => changing(input, (files, path) => files.append(path, input.content)),
-    async listFiles({ path: asked = '.', workspace, target, limit, after }) {
-      const { files, path } = await locate({ path: asked, workspace, target })
+    writeFile: (input, call) => changing(input, call, (files, path) => files.write(path, input.content)),
+    appendFile: (input, call) => changing(input, call, (files, path) => files.append(path, input.content)),
+    async listFiles({ path: asked = '.', workspace, target, limit, after }, call) {
+      const { files, path } = await locate({ path: asked, workspace, target }, call)
       return files.list(path, { max: checkLimit(limit, defaultListed, maxListed), after })
     },
-    async statFile(input) {
-      const { files, path } = await locate(input)
+    async statFile(input, call) {
+      const { files, path } = await locate(input, call)
       return files.stat(path)
     },
-    makeDirectory: (input) => changing(input, (files, path) => files.mkdir(path)),
-    removeFile: (input) => changing(input, (files, path) => files.remove(path, { recursive: input.recursive })),
-    moveFile: (input) =>
-      changing(input, (files, path) => files.move(path, input.workspace === undefined ? fromBase(input.to) : input.to, { replace: input.replace })),
-    async copyFiles({ from, to, workspace }, call = {}) {
-      const [source, target] = await Promise.all([locateEnd(from, workspace, call), locateEnd(to, workspace, call)])
-      return copyBetween(source, target, call)
+    makeDirectory: (input, call) => changing(input, call, (files, path) => files.mkdir(path)),
+    removeFile: (input, call) => changing(input, call, (files, path) => files.remove(path, { recursive: input.recursive })),
+    moveFile: (input, call) =>
+      changing(input, call, (files, path) => files.move(path, input.workspace === undefined ? fromBase(input.to) : input.to, { replace: input.replace })),
+    async copyFiles({ from, to, workspace, target }, call = {}) {
+      if (target !== undefined && ![from, to].some((end) => end.startsWith(':')))
+        throw failure('invalid', { field: 'to', value: to, accepted: ':PATH for the side that is at the target' })
+      const [source, into] = await Promise.all([locateEnd(from, workspace, target, call), locateEnd(to, workspace, target, call)])
+      return copyBetween(source, into, call)
     },
   }
 }

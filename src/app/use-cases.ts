@@ -1,5 +1,4 @@
 import { failure } from '../core/errors.ts'
-import type { Files } from '../core/files.ts'
 import type { RunRecord } from '../core/run.ts'
 import type { Target } from '../core/target.ts'
 import { digestLog } from '../digest/digest.ts'
@@ -10,7 +9,7 @@ import { type App, type Call, type DigestSize, type ExecCall, type ExecInput, ty
 import type { ActiveRun, AppContext } from './context.ts'
 import { examine } from './doctor.ts'
 import { createExecutions, type Within } from './execution.ts'
-import type { FileUseCases } from './files.ts'
+import type { FilesAt, FileUseCases } from './files.ts'
 import { followLogs } from './follow-logs.ts'
 import { awaitEnd, caughtUp, type HeldRuns, measured, settleAbandoned, unreachable } from './following.ts'
 import { collectAll, collectWhenDue } from './gc.ts'
@@ -48,7 +47,7 @@ export interface UseCases
   > {
   workspaces(): Promise<WorkspaceUseCases>
   /** The files of a target; undefined: this machine. */
-  filesAt(target: string | Target | undefined, tree: string, call?: SiteCall): Promise<Files | undefined>
+  filesAt(target: string | Target | undefined, tree: string, call?: SiteCall): Promise<FilesAt | undefined>
   /** The record of a run that this process holds, as it is now. */
   held(id: string): Promise<RunRecord | undefined>
   /** A record of a run whose holder died is brought to its end; others come back as they are. */
@@ -111,15 +110,17 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     // What is detached belongs to nobody's request.
     const cancel = call.signal && !input.detach ? new AbortController() : undefined
     const stopCanceling = cancel ? linkAbort(call.signal, cancel) : () => {}
-    const run = await executions.begin(input, { ...call, signal: cancel?.signal }, within).catch((error: unknown) => {
+    const calledAt = systemClock.now()
+    const run = await executions.begin(input, { ...call, signal: cancel?.signal }, within, call.signal).catch((error: unknown) => {
       stopCanceling()
       throw error
     })
     indexWhenOver(run)
     if (input.detach) executions.letBe(run)
     call.onBegin?.(toResultNow(context, run.begun, input, [], run))
-    // Counted from when it was asked for: on a busy machine word of the start comes late.
-    const waitMs = input.waitMs === undefined ? undefined : Math.max(0, input.waitMs - (systemClock.now() - run.askedAt))
+    // Counted from when it was asked for: on a busy machine word of the start comes late, and a target may have to be made first.
+    const askedAt = run.begun.target ? calledAt : run.askedAt
+    const waitMs = input.waitMs === undefined ? undefined : Math.max(0, input.waitMs - (systemClock.now() - askedAt))
     const result = await (input.detach ? answerWithin(run, waitMs ?? 0, input, call.signal) : answerWithin(run, waitMs, input))
     // Once answered, the run belongs to nobody's request any more.
     stopCanceling()
@@ -198,7 +199,9 @@ export function createUseCases(context: AppContext, history: () => Promise<void>
     workspaces,
     async filesAt(target, tree, call) {
       const named = await places.sites.find(target)
-      return named && (await places.sites.open({ ...named, tree, mounts: mountsOf(context, tree) }, call)).files
+      if (!named) return undefined
+      const { files, site } = await places.sites.open({ ...named, tree, mounts: mountsOf(context, tree) }, call)
+      return { files, title: site.title, isOwn: site.workspace === 'own' }
     },
     exec,
     wait,

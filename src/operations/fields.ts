@@ -30,7 +30,7 @@ import type { Target } from '../core/target.ts'
  *
  * In every schema here the message is what is accepted, since `parseInput` puts it into the one sentence of `invalid`.
  */
-export type FieldKind = 'text' | 'duration' | 'size' | 'number' | 'flag' | 'choice' | 'list' | 'map'
+export type FieldKind = 'text' | 'target' | 'duration' | 'size' | 'number' | 'flag' | 'choice' | 'list' | 'map'
 
 interface FieldFacts {
   readonly kind: FieldKind
@@ -103,7 +103,7 @@ function rowsAndColumns() {
 export function target(about: string) {
   const accepted = 'the name of a target, or host'
   const isTarget = (value: unknown): value is Target => typeof value === 'object' && value !== null && !Array.isArray(value)
-  return described(union([pipe(string(accepted), check(noNul, accepted)), custom<Target>(isTarget)], accepted), 'text', about, accepted)
+  return described(union([pipe(string(accepted), check(noNul, accepted)), custom<Target>(isTarget)], accepted), 'target', about, accepted)
 }
 
 /** Text of any kind that is only read, never handed to a program. */

@@ -40,7 +40,7 @@ export const filesRead = operation({
     if (input.maxBytes !== undefined && input.maxBytes < 1) return { field: 'maxBytes', value: input.maxBytes, accepted: 'a positive number of bytes' }
     return undefined
   },
-  run: (app, input) => app.readFile(input),
+  run: (app, input, call) => app.readFile(input, call),
 })
 
 export const filesWrite = operation({
@@ -53,7 +53,7 @@ export const filesWrite = operation({
     values,
     examples: ["holdfast files write notes.md 'first line'", 'git diff | holdfast files write fix.patch - --workspace feature/login'],
   },
-  run: (app, input) => app.writeFile(input),
+  run: (app, input, call) => app.writeFile(input, call),
 })
 
 export const filesAppend = operation({
@@ -66,7 +66,7 @@ export const filesAppend = operation({
     values,
     examples: ['date | holdfast files append log.txt -'],
   },
-  run: (app, input) => app.appendFile(input),
+  run: (app, input, call) => app.appendFile(input, call),
 })
 
 export const filesList = operation({
@@ -81,7 +81,7 @@ export const filesList = operation({
     after: optional(text('Only names behind this one, to go on with a long list.')),
   }),
   cli: { positionals: ['path'], values: { ...values, after: 'NAME' }, examples: ['holdfast files list src', 'holdfast files list --json'] },
-  run: (app, input) => app.listFiles(input),
+  run: (app, input, call) => app.listFiles(input, call),
 })
 
 export const filesStat = operation({
@@ -90,7 +90,7 @@ export const filesStat = operation({
   description: '',
   input: strictObject(where),
   cli: { positionals: ['path'], values, examples: ['holdfast files stat package.json'] },
-  run: (app, input) => app.statFile(input),
+  run: (app, input, call) => app.statFile(input, call),
 })
 
 export const filesMkdir = operation({
@@ -99,7 +99,7 @@ export const filesMkdir = operation({
   description: '',
   input: strictObject(where),
   cli: { positionals: ['path'], values, examples: ['holdfast files mkdir docs/images'] },
-  run: (app, input) => app.makeDirectory(input),
+  run: (app, input, call) => app.makeDirectory(input, call),
 })
 
 export const filesRemove = operation({
@@ -108,7 +108,7 @@ export const filesRemove = operation({
   description: 'Of a link only itself. Nothing is removed of a directory that holds the state of git.',
   input: strictObject({ ...where, recursive: optional(flag('A directory with all that is in it.')) }),
   cli: { positionals: ['path'], values, examples: ['holdfast files remove build --recursive'] },
-  run: (app, input) => app.removeFile(input),
+  run: (app, input, call) => app.removeFile(input, call),
 })
 
 export const filesMove = operation({
@@ -121,24 +121,30 @@ export const filesMove = operation({
     replace: optional(flag('A file may be there already.')),
   }),
   cli: { positionals: ['path', 'to'], values, examples: ['holdfast files move draft.md docs/guide.md'] },
-  run: (app, input) => app.moveFile(input),
+  run: (app, input, call) => app.moveFile(input, call),
 })
 
 export const copy = operation({
   name: 'copy',
   summary: 'Copy a file or a directory between this machine and a target, or between two targets.',
   description:
-    'Each side is a path, or TARGET:PATH with the name of a target in holdfast.json. Files are streamed, compared by their hashes and written in one step; ' +
+    'Each side is a path, TARGET:PATH with the name of a target in holdfast.json, or :PATH at the target that an option tells. ' +
+    'Files are streamed, compared by their hashes and written in one step; ' +
     `links and the state of git are not copied. ${inside}`,
   input: strictObject({
-    from: text('What is copied: a path, or TARGET:PATH.'),
-    to: text('Where it goes: a path, or TARGET:PATH. A file goes into a directory that is there, a directory is merged into one.'),
+    from: text('What is copied: a path, TARGET:PATH or :PATH.'),
+    to: text('Where it goes: a path, TARGET:PATH or :PATH. A file goes into a directory that is there, a directory is merged into one.'),
     workspace: where.workspace,
+    target: optional(target('Where :PATH is: the name of a target in holdfast.json.')),
   }),
   cli: {
     positionals: ['from', 'to'],
-    values: { workspace: 'WORKSPACE' },
-    examples: ['holdfast copy box:out/report.txt report.txt', 'holdfast copy fixtures build:fixtures'],
+    values,
+    examples: [
+      'holdfast copy box:out/report.txt report.txt',
+      'holdfast copy fixtures build:fixtures',
+      'holdfast copy --backend ssh --host build-box :out/report.txt report.txt',
+    ],
   },
   run: (app, input, call) => app.copyFiles(input, call),
 })

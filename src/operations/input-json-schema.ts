@@ -25,6 +25,8 @@ export function inputJsonSchema(schema: InputSchema, options: JsonSchemaOptions 
 function shapeOf(field: Field): Record<string, unknown> {
   switch (field.kind) {
     case 'text':
+    // What tells a target field by field may stand in the text, since not every client takes a choice of types.
+    case 'target':
       return { type: 'string' }
     case 'duration':
     case 'size':

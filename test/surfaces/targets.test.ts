@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -274,6 +274,42 @@ describe('files of a target', () => {
     expect(await app.copyFiles({ from: 'box:in', to: 'back' })).toMatchObject({ files: 1, directories: 1 })
     expect(readFileSync(join(far.world.root, 'back/data.bin')).equals(readFileSync(join(far.siteRoot, 'in/data.bin')))).toBe(true)
     await expect(app.copyFiles({ from: 'nowhere:a', to: 'a' })).rejects.toMatchObject({ details: { reason: 'target_unknown' } })
+  })
+
+  it('are copied to and from a target that is told beside them, as :PATH', slow, async () => {
+    await using far = openFar()
+    const app = await far.open()
+    writeFileSync(join(far.world.root, 'data'), 'bytes')
+    const target = { backend: 'ssh', host: 'told', root: far.siteRoot } as const
+    expect(await app.copyFiles({ from: 'data', to: ':in/data', target })).toMatchObject({ path: 'in/data', files: 1 })
+    expect(readFileSync(join(far.siteRoot, 'in/data'), 'utf8')).toBe('bytes')
+    expect(await app.copyFiles({ from: ':in/data', to: 'host:back', target: 'box' })).toMatchObject({ path: 'back' })
+    expect(readFileSync(join(far.world.root, 'back'), 'utf8')).toBe('bytes')
+    for (const input of [
+      { from: 'a', to: 'b', target },
+      { from: ':a', to: 'b' },
+      { from: ':a', to: 'b', target: 'host' },
+    ])
+      await expect(app.copyFiles(input), input.from).rejects.toMatchObject({ code: 'invalid_argument', details: { reason: 'invalid' } })
+  })
+
+  it('are those of a workspace only where it is what is there', slow, async () => {
+    await using far = openFar()
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.org', ...args], { cwd: far.world.root, env: far.world.env })
+    git('init', '-q', '-b', 'main')
+    git('commit', '-q', '--allow-empty', '-m', 'first')
+    const app = await far.open()
+    const { id } = await app.openWorkspace({ branch: 'topic', base: 'main' })
+    const at = { path: 'a', workspace: id, target: 'box' }
+    const refusal = { code: 'invalid_argument', details: { field: 'workspace', accepted: expect.stringContaining('has files of its own') } }
+    await expect(app.readFile(at)).rejects.toMatchObject(refusal)
+    await expect(app.writeFile({ ...at, content: 'x' })).rejects.toMatchObject(refusal)
+    expect(existsSync(join(far.siteRoot, 'a'))).toBe(false)
+    // A copy has one side here.
+    await app.writeFile({ path: 'made', content: 'in the workspace', workspace: id })
+    expect(await app.copyFiles({ from: 'made', to: 'box:there', workspace: id })).toMatchObject({ files: 1 })
+    expect(readFileSync(join(far.siteRoot, 'there'), 'utf8')).toBe('in the workspace')
   })
 })
 

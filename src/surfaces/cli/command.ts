@@ -6,6 +6,7 @@ import type { CliIo, Outlet, StopName } from './io.ts'
 import { cliNaming, type Option, optionsOf, positionalName } from './option.ts'
 import type { Parsed } from './parse.ts'
 import { type At, print } from './print.ts'
+import { targetOptions } from './target-options.ts'
 
 export const groups = ['Run commands', 'Read what they printed', 'Work in copies', 'Carry on later', 'Look after it'] as const
 
@@ -69,7 +70,8 @@ export const shown =
 export function commandFor(op: Operation, words: string, group: Command['group'], differences: Differences = {}): Command {
   const { present = presentJson, exit = () => 0, options = [], ...own } = differences
   const { positionals = [] } = op.cli
-  const all = [...options, ...optionsOf(op)]
+  // Wherever a target is named, it may be told field by field.
+  const all = [...options, ...optionsOf(op), ...(Object.hasOwn(op.input.entries, 'target') ? targetOptions : [])]
   const tail = [
     ...(all.length > 0 ? ['[options]'] : []),
     ...positionals.map((name) => (isOptional(op, name) ? `[${positionalName(name)}]` : positionalName(name))),

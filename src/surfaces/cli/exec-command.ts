@@ -12,7 +12,6 @@ import { type Option, ownOption, readVariable } from './option.ts'
 import { passThrough } from './pass-through.ts'
 import { printJson, printWarnings, sayThatItGoesOn, withLineFeed } from './print.ts'
 import { chunksOf, readInput } from './read-input.ts'
-import { targetOptions } from './target-options.ts'
 import { terminalInput } from './terminal-input.ts'
 
 const scriptOption: Option = {
@@ -89,7 +88,6 @@ export const execCommand: Command = commandFor(exec, 'exec', 'Run commands', {
     flagOption('ephemeral', 'End it with this program, also when this program is killed.'),
     ownOption('--stream', 'Pass the output through; the digest goes to standard error.'),
     ownOption('--quiet', 'Print nothing but errors.'),
-    ...targetOptions,
   ],
   run: runExec,
 })
@@ -156,8 +154,11 @@ function watch(invocation: Invocation, { isStreamed, isTyped }: { readonly isStr
       signal: shown?.signal ?? invocation.signal,
       ...(shown ? { onOutput: shown.onOutput } : {}),
       ...(line ? { onProgress: line.onProgress } : {}),
-      ...(stderr.isTerminal && !parsed.own.quiet ? { onStep: (what: string) => void stderr.write(`holdfast: ${oneLine(what)}\n`) } : {}),
-      ...(person ? { onBegin: (run) => person.connect(run.id) } : {}),
+      ...(stderr.isTerminal && !parsed.own.quiet ? { onStep: line?.say ?? ((what) => void stderr.write(`holdfast: ${oneLine(what)}\n`)) } : {}),
+      onBegin: (run) => {
+        line?.count()
+        person?.connect(run.id)
+      },
     },
     close() {
       person?.close()

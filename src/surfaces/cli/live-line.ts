@@ -12,8 +12,10 @@ const erase = '\r\u001b[K'
 /** One line on a terminal that says how a command is doing; it leaves nothing behind. */
 export interface LiveLine {
   onProgress(progress: RunProgress): void
-  /** Shows another text from now on. */
+  /** Shows another text from now on, and no count. */
   say(text: string): void
+  /** Counts what is printed from now on. */
+  count(): void
   /** Removes the line. Harmless when called twice. */
   close(): void
 }
@@ -38,7 +40,12 @@ export function openLiveLine(stderr: Outlet, ownText?: string): LiveLine {
       text = progress.text.slice(-keptChars)
     },
     say(next) {
+      bytes = undefined
       text = next
+    },
+    count() {
+      bytes = 0
+      text = ''
     },
     close() {
       clearInterval(timer)

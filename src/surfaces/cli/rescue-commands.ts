@@ -4,7 +4,7 @@ import { workspaceDrop, workspaceExport, workspaceRescues, workspaceRestore } fr
 import { type Command, commandFor, shown } from './command.ts'
 import { presentDropped, presentRescues, presentRestored } from './present-rescues.ts'
 import { print } from './print.ts'
-import { performInSteps } from './workspace-steps.ts'
+import { performInSteps } from './steps.ts'
 
 /** Work that was saved when a workspace was released. */
 

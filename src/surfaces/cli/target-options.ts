@@ -2,7 +2,10 @@ import { failure } from '../../core/errors.ts'
 import { parseDuration, parseSize } from '../../core/limits.ts'
 import type { Given, Option } from './option.ts'
 
-/** A target that is told on the command line, field by field; which fields go together is checked where it is read. */
+/**
+ * A target that is told on the command line, field by field, by every command that takes one; which fields go together is checked where it is
+ * read.
+ */
 
 type Kind = 'text' | 'size' | 'duration' | 'number' | 'flag'
 
@@ -15,7 +18,7 @@ interface TargetFlag {
 }
 
 const flags: readonly TargetFlag[] = [
-  { flag: '--backend', field: 'backend', kind: 'text', value: 'docker|ssh|kubernetes', about: 'Run it somewhere else, which the next options say.' },
+  { flag: '--backend', field: 'backend', kind: 'text', value: 'docker|ssh|kubernetes', about: 'Somewhere else, which the next options tell.' },
   { flag: '--image', field: 'image', kind: 'text', value: 'IMAGE', about: 'docker, kubernetes: what the container is made of.' },
   { flag: '--container', field: 'container', kind: 'text', value: 'NAME', about: 'docker: a container that is there. kubernetes: a container of the pod.' },
   { flag: '--pull', field: 'pull', kind: 'text', value: 'missing|always|never', about: 'docker: when the image is fetched.' },

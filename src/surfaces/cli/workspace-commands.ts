@@ -8,7 +8,7 @@ import { listed, type Option, ownOption } from './option.ts'
 import { presentRescue } from './present-rescues.ts'
 import { presentCollected, presentDiff, presentOpened, presentReleased, presentSummary, presentWorkspace, presentWorkspaces } from './present-workspaces.ts'
 import { print } from './print.ts'
-import { performInSteps } from './workspace-steps.ts'
+import { performInSteps } from './steps.ts'
 
 /** Working copies: opening, looking, ending. */
 

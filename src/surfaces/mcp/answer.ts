@@ -61,6 +61,11 @@ export function toUnfinishedAnswer(name: string, step: string | undefined): Answ
   return answer({ unfinished: true, step: step ?? null }, `${what} goes on${step ? ` (${oneLine(step)})` : ''}; ask the same again to wait for its end`)
 }
 
+/** The answer where the place that a command is to run at takes longer: it goes on being made, and the command was not started. */
+export function toUnstartedAnswer(step: string | undefined): Answer {
+  return answer({ unfinished: true, step: step ?? null }, `nothing was started yet${step ? ` (${oneLine(step)})` : ''}; ask the same again to wait for it`)
+}
+
 /** The answer of a tool that could not do what it was asked for. */
 export function toErrorAnswer(error: HoldfastError): Answer {
   return answer({ error: error.toJSON() }, `${error.code}: ${error.message}`, true)

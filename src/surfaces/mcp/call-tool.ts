@@ -1,11 +1,11 @@
 import type { App, Call, ExecCall } from '../../app/api.ts'
 import type { StreamName } from '../../core/command.ts'
-import { toHoldfastError } from '../../core/errors.ts'
+import { hasReason, toHoldfastError } from '../../core/errors.ts'
 import { byteLength, tailBytes } from '../../core/text.ts'
 import { wireNameOf } from '../../operations/names.ts'
 import { invoke, type OperationCall, parseInput } from '../../operations/operation.ts'
 import { runOf } from '../../operations/run-of.ts'
-import { type Answer, toAnswer, toErrorAnswer, toUnfinishedAnswer } from './answer.ts'
+import { type Answer, toAnswer, toErrorAnswer, toUnfinishedAnswer, toUnstartedAnswer } from './answer.ts'
 import { reportProgress } from './progress.ts'
 import { answerWithinMs, readCall } from './tools.ts'
 
@@ -29,12 +29,12 @@ export async function callTool(request: ToolCall, openApp: () => Promise<App>, w
     parseInput(operation, input, wireNameOf)
     const app = await openApp()
     const wanted = linked(request.signal)
-    const { call, end, step } = watch(request, app, input, wanted.signal)
+    const { call, end, step, begun } = watch(request, app, input, wanted.signal)
     try {
       const result = invoke(operation, app, input, call, wireNameOf)
-      // A run answers in time by itself.
-      const done = step ? await within(result, withinMs) : { value: await result }
-      const answer = done ? toAnswer(operation.name, done.value) : toUnfinishedAnswer(operation.name, step?.())
+      // A run answers in time by itself, once it has begun.
+      const done = !step ? { value: await result } : begun ? await beginsWithin(result, withinMs, begun, wanted.abort) : await within(result, withinMs)
+      const answer = done ? toAnswer(operation.name, done.value) : (begun ? toUnstartedAnswer : unfinished(operation.name))(step?.())
       const bytes = answer.content.reduce((sum, { text }) => sum + byteLength(text), 0)
       app.countShown({ surface: 'mcp', operation: operation.name, run: runOf(operation.name, done?.value), bytes }).catch(() => {})
       return answer
@@ -62,13 +62,28 @@ async function within<T>(result: Promise<T>, ms: number): Promise<{ readonly val
   }
 }
 
+/** The same of a run, which is waited for once it has begun, however long that takes; undefined where it was not started. */
+async function beginsWithin<T>(result: Promise<T>, ms: number, begun: () => boolean, abort: () => void): Promise<{ readonly value: T } | undefined> {
+  const done = await within(result, ms)
+  if (done || begun()) return done ?? { value: await result }
+  abort()
+  try {
+    return { value: await result }
+  } catch (error) {
+    if (hasReason(error, 'canceled_before_start')) return undefined
+    throw error
+  }
+}
+
+const unfinished = (name: string) => (step: string | undefined) => toUnfinishedAnswer(name, step)
+
 /** A signal that follows another until it is released. */
-function linked(source: AbortSignal): { signal: AbortSignal; release(): void } {
+function linked(source: AbortSignal): { signal: AbortSignal; abort(): void; release(): void } {
   const controller = new AbortController()
   const abort = (): void => controller.abort(source.reason)
   if (source.aborted) abort()
   else source.addEventListener('abort', abort, { once: true })
-  return { signal: controller.signal, release: () => source.removeEventListener('abort', abort) }
+  return { signal: controller.signal, abort: () => controller.abort(), release: () => source.removeEventListener('abort', abort) }
 }
 
 interface Watched {
@@ -76,33 +91,46 @@ interface Watched {
   end(): void
   /** What is being done, of what is done in steps. */
   step?(): string | undefined
+  /** Whether the run has begun, of what runs a command. */
+  begun?(): boolean
 }
 
 /** What a call needs to be told about, and the end of the telling. */
 function watch(request: ToolCall, app: App, input: Record<string, unknown>, signal: AbortSignal): Watched {
   const { name, onProgress } = request
   if (name === 'workspace') return watchSteps(onProgress, signal)
-  if (!onProgress || (name !== 'exec' && name !== 'wait')) return { call: { signal } satisfies Call, end: () => {} }
-  let run = name === 'wait' ? String(input.run) : undefined
+  if (name === 'exec') return watchRun(onProgress, app, signal)
+  if (!onProgress || name !== 'wait') return { call: { signal } satisfies Call, end: () => {} }
+  const run = String(input.run)
+  const end = reportProgress({ bytes: () => undefined, lastLine: () => lastLineOf(app, run, 'all'), send: onProgress })
+  return { call: { signal }, end }
+}
+
+function watchRun(onProgress: ToolCall['onProgress'], app: App, signal: AbortSignal): Watched {
+  let run: string | undefined
+  let step: string | undefined
   let bytes = 0
   let stream: StreamName | 'all' = 'all'
-  const end = reportProgress({
-    bytes: () => (name === 'exec' ? bytes : undefined),
-    lastLine: async () => (run === undefined ? undefined : lastLineOf(app, run, stream)),
-    send: onProgress,
-  })
-  if (name === 'wait') return { call: { signal }, end }
+  const lastLine = async (): Promise<string | undefined> => (run === undefined ? step : lastLineOf(app, run, stream))
+  const end = onProgress ? reportProgress({ bytes: () => (run === undefined && step ? undefined : bytes), lastLine, send: onProgress }) : () => {}
   const call: ExecCall = {
     signal,
+    onStep: (what) => {
+      step = what
+    },
     onBegin: (begun) => {
       run = begun.id
     },
-    onProgress: (progress) => {
-      bytes = progress.bytes
-      stream = progress.stream
-    },
+    ...(onProgress
+      ? {
+          onProgress: (progress) => {
+            bytes = progress.bytes
+            stream = progress.stream
+          },
+        }
+      : {}),
   }
-  return { call, end }
+  return { call, end, step: () => step, begun: () => run !== undefined }
 }
 
 function watchSteps(onProgress: ToolCall['onProgress'], signal: AbortSignal): Watched {

@@ -44,7 +44,7 @@ function withProgram(args: Args): Args {
   return typeof argv === 'string' && command === undefined ? { ...rest, script: argv } : args
 }
 
-/** Numbers and yes or no that are written as text. */
+/** Numbers, yes or no, and a target that are written as text. */
 export function withTypes({ input: schema }: Pick<Operation, 'input'>, input: Record<string, unknown>): Record<string, unknown> {
   const kinds = new Map(fieldsOf(schema).map(({ name, kind }) => [name, kind]))
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, typeof value === 'string' ? typed(kinds.get(name), value) : value]))
@@ -53,5 +53,15 @@ export function withTypes({ input: schema }: Pick<Operation, 'input'>, input: Re
 function typed(kind: string | undefined, text: string): unknown {
   if ((kind === 'number' || kind === 'duration' || kind === 'size') && /^\d{1,15}(\.\d{1,9})?$/.test(text)) return Number(text)
   if (kind === 'flag' && (text === 'true' || text === 'false')) return text === 'true'
+  // No name of a target begins like that.
+  if (kind === 'target' && text.trimStart().startsWith('{')) return objectIn(text)
   return text
+}
+
+function objectIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }

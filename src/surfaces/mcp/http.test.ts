@@ -142,7 +142,9 @@ describe('MCP over HTTP', () => {
   })
 
   it('lets go of a session that nobody uses any more, and of the idlest where there are too many', async () => {
-    const { url } = await serve({}, 30)
+    // A busy machine takes its time between the messages of a client that connects.
+    const idleMs = 500
+    const { url } = await serve({}, idleMs)
     const client = await connect(url)
     const id = (client.transport as StreamableHTTPClientTransport).sessionId as string
     // The stream on which the server may speak counts as use; a client that is gone has none.
@@ -150,7 +152,8 @@ describe('MCP over HTTP', () => {
     const ping = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'ping' })
     let status = 0
     while (status !== 404) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      // A question counts as use.
+      await new Promise((resolve) => setTimeout(resolve, 1.5 * idleMs))
       status = (await send(url, { ...usual, 'mcp-session-id': id }, ping)).status
     }
     for (let count = 0; count < 70; count += 1) expect((await send(url, usual, initialize)).status).toBe(200)

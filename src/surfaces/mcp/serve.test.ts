@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { afterEach, describe, expect, it } from 'vitest'
 import { storedNote } from '../../../test/conformance/store.ts'
 import { ended, fakeApp, runResult } from '../../../test/support/fake-app.ts'
-import type { App } from '../../app/api.ts'
+import type { App, RunResult } from '../../app/api.ts'
 import { failure } from '../../core/errors.ts'
 import { callTool } from './call-tool.ts'
 import { serveMcp } from './serve.ts'
@@ -481,5 +481,43 @@ describe('a call that takes long and is done in steps', () => {
       content: [{ text: 'no workspaces' }],
       structuredContent: { workspaces: [] },
     })
+  })
+})
+
+describe('a command at a target that has to be made first', () => {
+  const exec = { name: 'exec', args: { script: 'x', target: 'pod' }, signal: new AbortController().signal, onProgress: undefined }
+  const opening = (begins: boolean, begun: RunResult) =>
+    fakeApp(() => {}, {
+      exec: (_, { onStep, onBegin, signal } = {}) => {
+        onStep?.('waiting for pod box')
+        if (begins) onBegin?.(begun)
+        return new Promise((resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(failure('canceled_before_start', {})))
+          if (begins) setTimeout(resolve, 60, begun)
+        })
+      },
+    })
+
+  it('is answered in time where that takes longer, and is not started then', async () => {
+    expect(await callTool(exec, async () => opening(false, runResult()), 20)).toEqual({
+      content: [{ type: 'text', text: 'nothing was started yet (waiting for pod box); ask the same again to wait for it' }],
+      structuredContent: { unfinished: true, step: 'waiting for pod box' },
+    })
+  })
+
+  it('is waited for as long as it wants once it runs', async () => {
+    expect(await callTool(exec, async () => opening(true, runResult({ id: 'r2' })), 20)).toMatchObject({ structuredContent: { id: 'r2' } })
+  })
+
+  it('tells what is done in its progress', async () => {
+    const canceler = new AbortController()
+    let answered: Promise<unknown> = Promise.resolve()
+    const told = new Promise<string>((resolve) => {
+      const onProgress = ({ message }: { message: string }): void => resolve(message)
+      answered = callTool({ ...exec, signal: canceler.signal, onProgress }, async () => opening(false, runResult()))
+    })
+    expect(await told).toMatch(/^[\d.]+ m?s: waiting for pod box$/)
+    canceler.abort()
+    expect(await answered).toMatchObject({ isError: true })
   })
 })

@@ -55,7 +55,7 @@ const shapes: readonly ToolShape[] = [
       runtime: 'bash (default), node, python, or configured.',
       cwd: 'In the project; default its root.',
       workspace: 'Run it in there.',
-      target: 'Run it there; host: here.',
+      target: 'Configured name, host (here), or {"backend":"docker","image":"node:22"}.',
       timeoutMs: 'Milliseconds until it is ended.',
       idleTimeoutMs: 'Milliseconds of silence until then.',
       purpose: 'Why; found by search.',
