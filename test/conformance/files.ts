@@ -44,6 +44,8 @@ export interface FilesSuite {
   readonly knownFailures?: Readonly<Record<string, string>>
   /** For the opening of the place; default that of a hook. */
   readonly openMs?: number
+  /** For one row. Some make more than a hundred calls; more than 60 s are needed where each of them takes long. */
+  readonly rowMs?: number
 }
 
 interface Bench {
@@ -56,9 +58,7 @@ interface Bench {
   outside(): Promise<string>
 }
 
-const rowMs = 60_000
-
-export function describeFiles(name: string, { open, knownFailures = {}, openMs = 60_000 }: FilesSuite): void {
+export function describeFiles(name: string, { open, knownFailures = {}, openMs = 60_000, rowMs = 60_000 }: FilesSuite): void {
   describe(`files: ${name}`, () => {
     let place: FilesPlace
     let bench: Bench
@@ -598,6 +598,24 @@ requirement('transfer.failing', 'when the content fails half-way, its error is g
   await expect(files.upload('file', failing())).rejects.toBeInstanceOf(Mine)
   await expect(files.upload('new', failing())).rejects.toBeInstanceOf(Mine)
   expect(await sh('cat file; ls -A')).toBe('original\nfile\n')
+})
+
+requirement('transfer.given', 'a hash that is given with an upload is what has to arrive, or nothing is changed', async ({ files, sh }) => {
+  const bytes = deterministic(700_000)
+  await sh('printf old > ws/file')
+  const wrong = files.upload('file', piecesOf(bytes), { sha256: Promise.resolve(hashOf(Buffer.from('other'))) })
+  await expect(wrong).rejects.toMatchObject({ details: { reason: 'file_changed' } })
+  expect(await sh('cat ws/file; ls -a ws')).toBe('old.\n..\nfile\n')
+  expect(await files.upload('file', piecesOf(bytes), { sha256: Promise.resolve(hashOf(bytes)) })).toMatchObject({ bytes: 700_000, sha256: hashOf(bytes) })
+})
+
+requirement('transfer.reuse', 'pieces of a download whose memory is used again are right until the next one is asked for', async ({ files }) => {
+  const bytes = deterministic(3_500_000)
+  await files.upload('file', piecesOf(bytes))
+  const { pieces } = await files.download('file', { reuse: true })
+  const taken: Buffer[] = []
+  for await (const piece of pieces) taken.push(Buffer.from(piece))
+  expect(Buffer.concat(taken).equals(bytes)).toBe(true)
 })
 
 requirement('transfer.stopped', 'a download that is not taken to its end lets go, and the next one is whole', async ({ files }) => {
