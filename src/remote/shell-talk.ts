@@ -81,15 +81,15 @@ export async function openTalk(site: Site, script: string, args: readonly string
       yield* bytesOf()
     },
     async send(bytes) {
-      if (channel.stdin.destroyed || channel.stdin.write(bytes)) return
       const { stdin } = channel
+      if (stdin.destroyed || stdin.write(bytes)) return
       await new Promise<void>((resolve) => {
-        stdin.once('drain', resolve)
-        stdin.once('close', resolve)
-        channel.ended.then(
-          () => resolve(),
-          () => resolve(),
-        )
+        const done = (): void => {
+          stdin.off('drain', done).off('close', done)
+          resolve()
+        }
+        stdin.on('drain', done).on('close', done)
+        channel.ended.then(done, done)
       })
     },
     endInput: () => void channel.stdin.end(),
