@@ -34,6 +34,13 @@ export interface ChannelRequest {
   readonly signal?: AbortSignal | undefined
 }
 
+/** A path of this machine at which a Unix socket of a site can be connected to. Whoever answers there has to be asked who it is. */
+export interface Door {
+  readonly path: string
+  /** What is connected stays so. Harmless when called twice. */
+  close(): void
+}
+
 /** What the workspace is at a site: the files of this machine themselves, a copy of them, or files that only the site has. */
 export type SiteWorkspace = 'mounted' | 'copied' | 'own'
 
@@ -57,6 +64,8 @@ export interface Site {
   readonly privateFolders: readonly string[]
   /** Resolves once the program was started there, as far as that can be known. Rejects with a HoldfastError where it surely was not. */
   open(request: ChannelRequest): Promise<Channel>
+  /** A shorter way to a Unix socket of the site than a program that is started there; undefined, or absent: there is none. Never rejects. */
+  door?(socket: string): Promise<Door | undefined>
   /** Asks the backend whether the site lives. Bounded in time. */
   examine(): Promise<SiteState>
   /** The site is in use: whoever reaps leaves it alone for its lease. Called while it is open; never rejects. */

@@ -6,6 +6,7 @@ import type { EndRecord } from '../core/end-record.ts'
 import { failure, type HoldfastError, hasReason } from '../core/errors.ts'
 import type { Listening, RunStatus, SupervisedSession, SupervisionTerms } from '../core/supervised.ts'
 import type { CommandRules } from '../supervisor/session.ts'
+import type { Elders } from './elders.ts'
 import { farFolder, listFarRuns } from './far-folder.ts'
 import type { Link, Linked } from './link.ts'
 import { sizeOf } from './local-log.ts'
@@ -16,6 +17,8 @@ import { settle, writeProcessHere } from './settle.ts'
 
 export interface MirrorPlace {
   readonly link: Link
+  /** Who may hold runs that the supervisor of the link does not hold. */
+  readonly elders: Elders
   /** The folder here that keeps a run. */
   folderOf(run: string): string
 }
@@ -25,11 +28,13 @@ const unknownLimit = 64 * 1024 * 1024
 /** How often it is looked whether what a run left behind has let go of its output. */
 const lateMs = 5_000
 
-export function openMirroredSession({ link, folderOf }: MirrorPlace): SupervisedSession {
+export function openMirroredSession({ link, elders, folderOf }: MirrorPlace): SupervisedSession {
   const mirrors = new Map<string, Mirror>()
   /** Runs that are over, of which the site still has something, with their folders here. */
   const kept = new Map<string, string>()
   const folders = new Map<string, string>()
+  /** Runs that a supervisor of another build holds, or held. */
+  const heldBy = new Map<string, Linked>()
   const attachings = new Map<string, Promise<Mirror | undefined>>()
   let isClosed = false
   let looking: NodeJS.Timeout | undefined
@@ -38,10 +43,23 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
 
   /** The run over what serves now, from where its logs here stand. */
   async function find(run: string, from: { stdout: number; stderr: number }): Promise<Found> {
-    const { session, connection } = await link.current()
-    const attached = await session.attach(run, { kind: 'everything', from })
+    const linked = await link.current()
+    const attached = await linked.session.attach(run, { kind: 'everything', from })
     if (attached) return { kind: 'running', run: attached }
-    const text = await readFarEnd({ session, connection }, run)
+    const text = await readFarEnd(linked, run)
+    return text === undefined ? findElsewhere(linked, run, from) : { kind: 'over', text }
+  }
+
+  async function findElsewhere(linked: Linked, run: string, from: { stdout: number; stderr: number }): Promise<Found> {
+    const serving = await elders.serving(linked)
+    for (const elder of serving) {
+      const attached = await elder.session.attach(run, { kind: 'everything', from })
+      if (!attached) continue
+      heldBy.set(run, elder)
+      return { kind: 'running', run: attached }
+    }
+    // It may have ended just now.
+    const text = serving.length > 0 ? await readFarEnd(linked, run) : undefined
     return text === undefined ? { kind: 'unknown' } : { kind: 'over', text }
   }
 
@@ -51,9 +69,10 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
       folder,
       maxOutputBytes,
       link,
-      whenDone(isKept) {
+      whenDone(left) {
         if (mirrors.get(id) === mirror) mirrors.delete(id)
-        if (isKept) keep(id, folder)
+        if (left === 'unasked') keep(id, folder)
+        if (left === 'copied') void tidyUp(id, folder)
       },
     })
     mirrors.set(id, mirror)
@@ -120,8 +139,7 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
     const held = new Set(await session.runs())
     for (const [run, folder] of [...kept]) {
       if (held.has(run) || mirrors.has(run)) continue
-      await finish({ session, connection }, run, folder)
-      kept.delete(run)
+      if (!(await finish({ session, connection }, run, folder))) kept.delete(run)
     }
   }
 
@@ -130,6 +148,12 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
     const linked = await link.current()
     const left = await listFarRuns(linked.connection)
     const held = new Set(left.length > 0 ? await linked.session.runs() : [])
+    for (const elder of left.length > 0 ? await elders.serving(linked) : []) {
+      for (const run of await elder.session.runs()) {
+        held.add(run)
+        heldBy.set(run, elder)
+      }
+    }
     for (const run of left) {
       if (isClosed) return
       if (mirrors.has(run) || attachings.has(run) || !existsSync(folderOf(run))) continue
@@ -147,13 +171,25 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
     looking ??= setInterval(() => void lookForLate().catch(() => {}), lateMs).unref()
   }
 
+  /** Whoever waits for the run does not wait for this. */
+  async function tidyUp(run: string, folder: string): Promise<void> {
+    try {
+      const { connection } = heldBy.get(run) ?? link.last
+      if (!(await farFolder(connection, run).forget())) return keep(run, folder)
+      kept.delete(run)
+      heldBy.delete(run)
+    } catch {
+      keep(run, folder)
+    }
+  }
+
   /** All of a run that is over and not held; undefined where the site knows nothing of its end. */
   async function finish(linked: Linked, run: string, folder: string): Promise<EndRecord | undefined> {
     const text = await readFarEnd(linked, run)
     if (text === undefined) return undefined
     const far = farFolder(linked.connection, run)
     const { record, whole } = await settle(folder, run, text, far)
-    if (whole && !(await far.forget())) keep(run, folder)
+    if (whole) await tidyUp(run, folder)
     return record
   }
 
@@ -196,7 +232,7 @@ export function openMirroredSession({ link, folderOf }: MirrorPlace): Supervised
     async close() {
       isClosed = true
       clearInterval(looking)
-      await link.close()
+      await Promise.all([link.close(), elders.close()])
     },
   }
 }

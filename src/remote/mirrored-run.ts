@@ -18,8 +18,8 @@ export interface MirrorTerms {
   readonly folder: string
   readonly maxOutputBytes: number
   readonly link: Link
-  /** Called once, when it is followed no longer; `isKept` where the site still has something of it. */
-  readonly whenDone: (isKept: boolean) => void
+  /** Called once, when it is followed no longer. What the site has of it is, or is not, here too; or somebody else may want to know. */
+  readonly whenDone: (left: 'copied' | 'missing' | 'unasked') => void
 }
 
 /** What a run is followed with: as it goes on, or as it ended. */
@@ -89,7 +89,7 @@ export class Mirror {
         },
         (error: unknown) => {
           // Whoever attaches now asks the site anew, and is not handed this end again.
-          this.#terms.whenDone(false)
+          this.#terms.whenDone('missing')
           this.#settleEnded?.reject(toHoldfastError(error))
         },
       )
@@ -177,7 +177,7 @@ export class Mirror {
       return run.recordText
     } catch (error) {
       if (this.#isReleased || !hasReason(error, 'supervisor_lost')) {
-        this.#terms.whenDone(true)
+        this.#terms.whenDone('unasked')
         throw error
       }
       return undefined
@@ -206,8 +206,7 @@ export class Mirror {
       // What came while contact was lost was fetched, and nobody has heard of it.
       for (const output of this.#outputs) output.reach(stream, log.reached)
     }
-    const isForgotten = whole ? await far.forget() : false
-    this.#terms.whenDone(!isForgotten && whole)
+    this.#terms.whenDone(whole ? 'copied' : 'missing')
     return record
   }
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Channel, Site } from '../core/channel.ts'
 import { failure, HoldfastError, hasReason, messageOf } from '../core/errors.ts'
-import { type Carrier, Connection, greet } from '../supervisor/connection.ts'
+import { type Carrier, Connection, type ConnectionTerms, greet, openConnection } from '../supervisor/connection.ts'
 import { knownMachines } from '../supervisor/program.ts'
 import { type Conversation, converse } from './conversation.ts'
 import { collectFacts, type FactLines, type ProbedFacts } from './facts.ts'
@@ -21,6 +21,8 @@ export interface ReachTerms extends Pick<RemoteRequest, 'site' | 'programFor' | 
   readonly wanted: boolean
   /** Where it was found before. Nothing else will do. */
   readonly folder?: string | undefined
+  /** A supervisor that serves there, of whatever build, in the place of the one of this build; none is started. */
+  readonly socket?: string | undefined
   readonly keepAliveMs: number
   /** What the target says of the home. */
   readonly home: string | undefined
@@ -31,6 +33,8 @@ export interface ReachTerms extends Pick<RemoteRequest, 'site' | 'programFor' | 
 /** Whoever has nothing to do any more ends after this time. */
 const idleMs = 600_000
 const greetMs = 20_000
+/** For the shorter way: it is short, or it is none. */
+const doorMs = 2_000
 const longestCloseMs = 2_000
 
 /** Ends with a connection, or with why there can be none. Rejects where the site cannot be used at all. */
@@ -57,7 +61,7 @@ interface Refused {
 }
 
 async function reachOnce(terms: ReachTerms, skip: number): Promise<Reached | Refused> {
-  const { site, signal, wanted, home, folder: only, check } = terms
+  const { site, signal, wanted, home, folder: only, socket, check } = terms
   const nonce = randomBytes(12).toString('hex')
   const programs = wanted ? programsOf(terms) : []
   const channel = await site.open({ argv: probeArgv, signal })
@@ -66,7 +70,7 @@ async function reachOnce(terms: ReachTerms, skip: number): Promise<Reached | Ref
   signal?.addEventListener('abort', stop, { once: true })
   let isKept = false
   try {
-    const script = probeScript({ nonce, root: site.root, home, folders: site.privateFolders, only, skip, programs, idleMs })
+    const script = probeScript({ nonce, root: site.root, home, folders: site.privateFolders, only, socket, skip, programs, idleMs })
     await talk.send(Buffer.from(`${script}\n`))
     const lines = collectFacts()
     const said = await firstWord(talk, lines, site, signal)
@@ -88,7 +92,8 @@ async function reachOnce(terms: ReachTerms, skip: number): Promise<Reached | Ref
     if (answer === 'refused') return { kind: 'refused', facts, why: `${folder}: it cannot be started there: ${more || 'it says nothing'}` }
     if (answer === 'spoiled') return { kind: 'refused', facts, isPassing: true, why: `${folder}: it did not arrive whole${colon(talk.complaint())}` }
     if (answer !== 'socket' || (await talk.next()) !== 'ready') throw contactLost(site, talk.complaint() || 'the channel ended before the supervisor was there')
-    const connection = new Connection({ path: more, keepAliveMs: terms.keepAliveMs }, carrierOf(talk))
+    const served = { path: more, keepAliveMs: terms.keepAliveMs }
+    const connection = new Connection(served, carrierOf(talk))
     isKept = true
     try {
       await meet(connection, talk)
@@ -97,7 +102,7 @@ async function reachOnce(terms: ReachTerms, skip: number): Promise<Reached | Ref
       const why = talk.complaint() || messageOf((error as Error).cause ?? error)
       return { kind: 'refused', facts, isPassing: true, why: `${folder}: ${why}` }
     }
-    return { kind: 'supervised', facts, connection, folder }
+    return { kind: 'supervised', facts, connection: await throughDoor(site, served, connection), folder }
   } finally {
     signal?.removeEventListener('abort', stop)
     if (!isKept) talk.close()
@@ -152,6 +157,24 @@ async function meet(connection: Connection, talk: Conversation): Promise<void> {
     if (error) connection.lost(error)
     talk.close()
   })
+}
+
+/** The same supervisor by a shorter way, where the site has one: each step that is saved is saved for every command. */
+async function throughDoor(site: Site, terms: ConnectionTerms, known: Connection): Promise<Connection> {
+  const door = await site.door?.(terms.path)
+  if (!door) return known
+  try {
+    const found = await openConnection(door.path, doorMs, terms)
+    if (typeof found === 'string') return known
+    const isSame = found.supervisor.pid === known.supervisor.pid && found.supervisor.startTime === known.supervisor.startTime && found.home === known.home
+    // Nobody waits for the end of the one that is not needed.
+    void (isSame ? known : found).close()
+    return isSame ? found : known
+  } catch {
+    return known
+  } finally {
+    door.close()
+  }
 }
 
 /** The words of the backend alone: whose contact was lost is said by whoever tells it on. */

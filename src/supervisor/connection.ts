@@ -138,7 +138,8 @@ export class Connection {
     }
     this.#waiting.set(tag, { exchange, resolve, reject } as Waiting)
     this.#due.push(tag)
-    this.#flushSoon()
+    if (this.#writer.isLarge) this.#flush()
+    else this.#flushSoon()
     this.#holdOrLetGo()
     return tag
   }
@@ -195,11 +196,13 @@ export class Connection {
     if (this.#isFlushDue) return
     this.#isFlushDue = true
     // What is asked for in one turn goes out in one write.
-    process.nextTick(() => this.#flush())
+    process.nextTick(() => {
+      this.#isFlushDue = false
+      this.#flush()
+    })
   }
 
   #flush(): void {
-    this.#isFlushDue = false
     const bytes = this.#writer.take()
     const due = this.#due
     this.#due = []
@@ -208,6 +211,7 @@ export class Connection {
     this.#leaving = alone
     this.#carrier.write(bytes, (error) => {
       if (error) return
+      this.#writer.giveBack(bytes)
       this.#quiet = 0
       if (this.#leaving === alone) this.#leaving = 0
     })
@@ -350,8 +354,11 @@ export type Reached = 'nobody' | 'busy' | Connection
 
 const nobody = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'])
 
-/** Connects to a supervisor and greets it. Rejects where something is there that cannot be used, or does not answer in time. */
-export async function openConnection(path: string, timeoutMs: number): Promise<Reached> {
+/**
+ * Connects to a supervisor and greets it. Rejects where something is there that cannot be used, or does not answer in time. `terms` where
+ * the path leads to a supervisor that is somewhere else.
+ */
+export async function openConnection(path: string, timeoutMs: number, terms: ConnectionTerms = { path }): Promise<Reached> {
   let connection: Connection | undefined
   const socket = connect({
     path,
@@ -363,7 +370,7 @@ export async function openConnection(path: string, timeoutMs: number): Promise<R
       },
     },
   })
-  connection = new Connection({ path }, socketCarrier(socket))
+  connection = new Connection(terms, socketCarrier(socket))
   const opened = connection
   socket.on('error', (error) => opened.lost(error))
   socket.on('close', () => opened.lost())

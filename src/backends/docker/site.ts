@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Channel, Site, SiteState } from '../../core/channel.ts'
 import { failure, hasReason, messageOf } from '../../core/errors.ts'
 import { arrivalArgv, defaultIdleMs, madeHome, privateFolder } from '../../core/first-process.ts'
-import type { DockerTarget } from '../../core/target.ts'
+import { type DockerTarget, targetTitle } from '../../core/target.ts'
 import {
   type ContainerRequest,
   containerBody,
@@ -16,11 +16,12 @@ import {
   specHash,
   traitsOf,
 } from './container.ts'
+import { doorOf } from './door.ts'
 import { type Environment, findEndpoints, isLocal } from './endpoint.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { collectExec, openExec } from './exec.ts'
 import { requireImage } from './image.ts'
-import { type ContainerState, describeEnd, describeState } from './state.ts'
+import { type ContainerState, describeEnd, describeState, isOver } from './state.ts'
 import { EngineRefusal, hasStatus, troubleOf } from './trouble.ts'
 
 export interface DockerTools {
@@ -63,16 +64,21 @@ export async function openDockerSite(target: DockerTarget, tools: DockerTools, s
 }
 
 async function adopt(engine: Engine, target: DockerTarget, name: string, tools: DockerTools, signal: AbortSignal): Promise<Site> {
-  const title = `docker container ${name}`
+  const title = targetTitle(target)
+  // A whole id comes from where a site was remembered: what ran there is looked for.
+  const isRemembered = /^[0-9a-f]{64}$/.test(name)
   let facts: ContainerFacts
   try {
     facts = await inspect(engine, name, signal)
   } catch (error) {
+    if (hasStatus(error, 404) && isRemembered) throw failure('site_gone', { target: title, why: 'there is no such container any more' }, error)
     if (hasStatus(error, 404))
       throw failure('backend_missing', { target: title, what: `container ${name}`, help: 'docker ps -a lists those that are there' }, error)
     throw troubleOf(error, title, 'this container')
   }
   if (!facts.State.Running || facts.State.Paused) {
+    // Whoever starts it again does not bring back what ran in it.
+    if (isRemembered && isOver(facts.State)) throw failure('site_gone', { target: title, why: describeState(facts.State) })
     const help = facts.State.Paused ? `docker unpause ${name}` : `docker start ${name}`
     throw failure('backend_unavailable', { target: title, why: describeState(facts.State), help })
   }
@@ -282,6 +288,7 @@ async function siteOf(engine: Engine, target: DockerTarget, facts: ContainerFact
       channel.ended.then(gone, gone)
       return channel
     },
+    door: async (socket) => (isLocal(engine.endpoint) && !closed ? doorOf(facts.State.Pid ?? 0, socket) : undefined),
     examine: () => examine(engine, id, facts.Created),
     ...(own
       ? {
@@ -322,7 +329,7 @@ async function examine(engine: Engine, id: string, created: string): Promise<Sit
   try {
     const { State } = await engine.askJson<ContainerFacts>({ method: 'GET', path: `/containers/${id}/json`, timeoutMs: 20_000 })
     if (State.Running && !State.Paused) return { kind: 'up' }
-    if (State.Running || State.Restarting) return { kind: 'unknown', why: describeState(State) }
+    if (!isOver(State)) return { kind: 'unknown', why: describeState(State) }
     return { kind: 'gone', why: describeState(State), ...(State.OOMKilled ? { outOfMemory: true } : {}) }
   } catch (error) {
     if (hasStatus(error, 404)) return describeEnd(engine, id, created)

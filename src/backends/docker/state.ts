@@ -9,7 +9,12 @@ export interface ContainerState {
   readonly OOMKilled: boolean
   readonly ExitCode: number
   readonly Error?: string
+  /** Of its first process, as the machine of the engine counts; 0 where it does not run. */
+  readonly Pid?: number
 }
+
+/** Whether nothing that ran in it does any more. */
+export const isOver = ({ Running, Paused, Restarting }: ContainerState): boolean => !Running && !Paused && !Restarting
 
 export function describeState({ Running, Paused, Restarting, OOMKilled, ExitCode, Status, Error: error }: ContainerState): string {
   if (Paused) return 'the container is paused'

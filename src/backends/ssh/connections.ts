@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { join } from 'node:path'
-import type { Channel, ChannelRequest } from '../../core/channel.ts'
+import type { Channel, ChannelRequest, Door } from '../../core/channel.ts'
 import { failure } from '../../core/errors.ts'
 import { attemptChannel, type SshChannel } from './channel.ts'
+import { doorThrough } from './door.ts'
 import { findMaster, isServing, startMaster } from './master.ts'
 import type { SshCall } from './settings.ts'
 
@@ -93,6 +94,12 @@ export class Connections {
       failed += attempt.kind === 'full' ? 0 : 1
       if (failed >= maxAttempts) throw failure('backend_unavailable', { target: title, why: 'each connection ended before it could be used' })
     }
+  }
+
+  /** Through the first connection, which serves where anything was opened. */
+  async door(socket: string): Promise<Door | undefined> {
+    const master = this.all[0] && findMaster(this.all[0].name)
+    return master === undefined || this.closing.signal.aborted ? undefined : doorThrough(this.settings.call, master, socket)
   }
 
   /** Lets go of all channels; what others share lives on. */

@@ -41,6 +41,7 @@ function toSite({ target, title, root, connections }: { target: SshTarget; title
     workspace: 'own',
     privateFolders: [],
     open: (request) => connections.open(request),
+    door: (socket) => connections.door(socket),
     examine: () => examine(connections),
     close: async () => connections.close(),
     destroy: async () => connections.close(),
