@@ -8,7 +8,7 @@ export interface MarkedParts {
   line(text: string): boolean | undefined
 }
 
-/** Takes lines of ours out of a stream in which others print: each stands behind a line feed of its own. */
+/** Takes lines of ours out of a stream in which others print: each stands behind a line feed of its own, or behind what else is given. */
 export interface MarkedLines {
   /** What may be the beginning of a line of ours waits for more. */
   push(bytes: Buffer): void
@@ -20,8 +20,8 @@ const lineFeed = 10
 /** Of a line of ours, so that what only begins like one is not kept for ever. */
 const maxLineBytes = 4_096
 
-export function takeMarkedLines(nonce: string, parts: MarkedParts): MarkedLines {
-  const mark = Buffer.from(`\n${markOf(nonce)}`)
+export function takeMarkedLines(nonce: string, parts: MarkedParts, before = '\n'): MarkedLines {
+  const mark = Buffer.from(`${before}${markOf(nonce)}`)
   let kept: Buffer = Buffer.alloc(0)
   let isOver = false
   const give = (bytes: Buffer): void => {
@@ -34,7 +34,7 @@ export function takeMarkedLines(nonce: string, parts: MarkedParts): MarkedLines 
       for (;;) {
         if (isOver) return give(all)
         const at = all.indexOf(mark)
-        const end = at < 0 ? -1 : all.indexOf(lineFeed, at + 1)
+        const end = at < 0 ? -1 : all.indexOf(lineFeed, at + mark.length)
         if (end < 0) {
           const isLong = at >= 0 && all.length - at > maxLineBytes
           const from = isLong ? all.length : at < 0 ? beginsAt(all, mark) : at

@@ -1,10 +1,12 @@
 import { type ResolvedCommand, shellQuoted } from '../core/command.ts'
-import { markOf, toolsPath } from './shell-text.ts'
+import { beforeLinePrinted, markOf, toolsPath } from './shell-text.ts'
 
 /*
  * How a command runs at a site where no supervisor can. A shell reads a script from its standard input, so that no value of a variable is
  * ever an argument; the script starts the command in a session of its own and says on standard error, in lines that begin with a word that
- * nobody else knows, which process that is and how it ended. Any POSIX shell does (dash, busybox, bash).
+ * nobody else knows, which process that is and how it ended. It says the same end on standard output, behind all that the command has printed
+ * there: nobody carries both streams in step. What is still sent is read to its end, since Podman drops output together with input that nobody
+ * takes. Any POSIX shell does (dash, busybox, bash).
  */
 
 /** How the command reads: nothing; what comes behind the script; or lines of base64 up to a line with a dot, where an input cannot be ended alone. */
@@ -48,7 +50,7 @@ export function plainScript({ nonce, command, folder, input }: PlainTerms): stri
   const decode = `( while IFS= read -r l && [ "$l" != . ]; do printf %s "$l" | base64 -d; done ) <&3 2>/dev/null`
   const run = { none: `${child} </dev/null 3<&- &`, raw: `${child} <&3 3<&- &`, framed: `${decode} | ${child} 3<&- &` }[input]
   return [
-    `say() { printf '\\n%s%s\\n' ${mark} "$1" >&2; }; fail() { rm -rf ${shellQuoted(folder)}; say "failed $1 $2"; exit 0; }`,
+    `say() { printf '${beforeLinePrinted}%s%s\\n' ${mark} "$1"; }; fail() { rm -rf ${shellQuoted(folder)}; say "failed $1 $2" >&2; exit 0; }`,
     ...(files.length > 0
       ? [
           `umask 077; mkdir -p ${shellQuoted(folder)} && chmod 700 ${shellQuoted(folder)} || fail folder EACCES`,
@@ -63,15 +65,16 @@ export function plainScript({ nonce, command, folder, input }: PlainTerms): stri
     `cd ${shellQuoted(cwd)} 2>/dev/null || { if [ -d ${shellQuoted(cwd)} ]; then fail cwd EACCES; elif [ -e ${shellQuoted(cwd)} ]; then fail cwd ENOTDIR; else fail cwd ENOENT; fi; }`,
     findProgram(program, env.PATH),
     's=$(command -v setsid)',
-    `printf '\\n%sbegun\\n' ${mark}`,
+    'say begun',
     'exec 3<&0',
     run,
     'p=$!; exec 3<&-',
-    'say "begun $p"',
+    'say "begun $p" >&2',
     // What a shell has to say of a signal is no output of the command.
     '{ wait "$p"; } 2>/dev/null; c=$?',
     `rm -rf ${shellQuoted(folder)}`,
-    'say "ended $c"',
+    'say "ended $c" >&2; say ended',
+    ...(input === 'raw' ? ['cat >/dev/null 2>&1'] : []),
     'exit "$c"',
     nonce,
     '',

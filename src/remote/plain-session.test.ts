@@ -1,10 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeBackend } from '../../test/conformance/backend.ts'
 import { until } from '../../test/support/clock.ts'
 import { type LocalSite, type LocalSiteOptions, openLocalSite } from '../../test/support/local-site.ts'
 import { openWorld, type World } from '../../test/support/world.ts'
 import { capabilitiesOf, type Running } from '../core/backend.ts'
+import type { Channel } from '../core/channel.ts'
 import type { ResolvedCommand } from '../core/command.ts'
 import { closeInheritedDescriptors } from '../process/descriptors.ts'
 import { openPlainSession } from './plain-session.ts'
@@ -15,6 +17,8 @@ closeInheritedDescriptors()
 const logs = { stdout: '', stderr: '', maxBytes: 1 }
 const usual = { PATH: '/usr/local/bin:/usr/bin:/bin' }
 
+type Through = (channel: Channel) => Channel
+
 interface Far extends AsyncDisposable {
   readonly world: World
   readonly site: LocalSite
@@ -22,14 +26,14 @@ interface Far extends AsyncDisposable {
   start(script: string, further?: Partial<ResolvedCommand>): Promise<Running>
 }
 
-function openFar(options: Partial<LocalSiteOptions> = {}): Far {
+function openFar(options: Partial<LocalSiteOptions> = {}, through: Through = (channel) => channel): Far {
   const world = openWorld()
   const runs = world.path('far')
   const { shell = ['sh'], ...further } = options
   const site = openLocalSite({ root: world.root, folder: world.path('site'), ...further })
   // The shell of the session, which is started behind `env`.
-  const open: LocalSite['open'] = ({ argv: [program, ...args], ...request }) =>
-    site.open({ argv: [program, ...args.flatMap((word, at) => (word === 'sh' && args[at + 1] === '-c' ? shell : [word]))], ...request })
+  const open: LocalSite['open'] = async ({ argv: [program, ...args], ...request }) =>
+    through(await site.open({ argv: [program, ...args.flatMap((word, at) => (word === 'sh' && args[at + 1] === '-c' ? shell : [word]))], ...request }))
   const session = openPlainSession({ site: { ...site, open }, runFolder: (run) => `${runs}/${run}` })
   return {
     world,
@@ -127,8 +131,8 @@ describe.each(Object.entries(shells))('commands by %s', (_, options) => {
   })
 
   it('have nothing around their output, whatever that looks like', async () => {
-    const running = await far.start("printf '\\n@x begun 1\\n\\n@'; printf '\\n\\n' >&2")
-    expect(await outputOf(running)).toEqual({ stdout: '\n@x begun 1\n\n@', stderr: '\n\n' })
+    const running = await far.start("printf '\\n@x begun 1\\n\\036@'; printf '\\n\\036\\n' >&2")
+    expect(await outputOf(running)).toEqual({ stdout: '\n@x begun 1\n\x1e@', stderr: '\n\x1e\n' })
   })
 
   it('are refused where the program or the directory is missing, or is something else', async () => {
@@ -181,6 +185,44 @@ describe.each(Object.entries(shells))('commands by %s', (_, options) => {
       await other[Symbol.asyncDispose]()
     }
   })
+})
+
+it('no end is told before all that the command printed is here, however late a stream is carried', async () => {
+  let isCarried = false
+  // Standard output comes once standard error has told the end.
+  const behind: Through = (channel) => {
+    const stdout = new PassThrough()
+    const stderr = new PassThrough()
+    let said = ''
+    channel.stderr
+      .on('end', () => stderr.end())
+      .on('data', (bytes: Buffer) => {
+        said += bytes.toString('latin1')
+        stderr.write(bytes)
+        if (isCarried || !/ended \d+\n/.test(said)) return
+        setTimeout(() => {
+          isCarried = true
+          channel.stdout.pipe(stdout)
+        }, 100)
+      })
+    return { ...channel, stdout, stderr }
+  }
+  await using far = openFar({}, behind)
+  const running = await far.start('echo printed; sleep 100 >/dev/null & exit 3')
+  const output = outputOf(running)
+  expect([await running.ended, isCarried]).toEqual([{ exitCode: 3 }, true])
+  running.release()
+  expect((await output).stdout).toBe('printed\n')
+  await running.signal('SIGKILL')
+})
+
+it('input that a command does not read is taken all the same: where an engine cannot be rid of it, output is lost with it', async () => {
+  await using far = openFar()
+  const running = await far.start('echo printed; exit 3', { stdin: 'fed' })
+  const output = outputOf(running)
+  await running.write(Buffer.alloc(1_000_000))
+  expect([await running.ended, (await output).stdout]).toEqual([{ exitCode: 3 }, 'printed\n'])
+  expect(far.site.untaken).toEqual([])
 })
 
 it('a shell that dies under its command is contact lost, not a status', async () => {

@@ -10,6 +10,7 @@ import type { ExitStatus } from '../core/outcome.ts'
 import type { Leftover } from '../core/run.ts'
 import { takeMarkedLines } from './marked-lines.ts'
 import { type PlainInput, plainArgv, plainScript, refusedVariable, signalArgv, treeArgv } from './plain-script.ts'
+import { beforeLine } from './shell-text.ts'
 
 export interface PlainSessionOptions {
   readonly site: Site
@@ -104,6 +105,8 @@ async function begin({ site, channel, nonce, command, folder, ask }: Beginning):
     .catch(() => {})
     .finally(() => {
       isOver = true
+      // The script reads what is still sent.
+      if (input === 'raw') channel.stdin.end()
     })
   const alive = async (): Promise<readonly (Leftover & { state: string })[]> =>
     (await ask((own) => treeArgv(own, pid))).flatMap((line) => {
@@ -172,13 +175,25 @@ interface Words {
 function listenFor(site: Site, channel: Channel, nonce: string): Words {
   const first = promised<string>()
   const ended = promised<ExitStatus>()
+  /** All that the command itself has printed is here. */
+  const printed = promised<void>()
+  let status: ExitStatus | undefined
   let complaint = ''
-  const stdout = takeCommand(channel.stdout, nonce, { line: () => {}, before: () => {}, isLast: () => true })
+  const stdout = takeCommand(channel.stdout, nonce, {
+    line: (line) => line === 'ended' && printed.resolve(),
+    before: () => {},
+    isLast: (line) => line === 'ended',
+  })
+  stdout.once('close', printed.resolve)
+  const tell = (): void => void (status && ended.resolve(status))
+  channel.stdout.once('end', printed.resolve).once('close', printed.resolve)
   const stderr = takeCommand(channel.stderr, nonce, {
     line(line) {
       first.resolve(line)
       const [, code] = /^ended (\d+)$/.exec(line) ?? []
-      if (code !== undefined) ended.resolve({ exitCode: Number(code) })
+      if (code === undefined) return
+      status = { exitCode: Number(code) }
+      void printed.promise.then(tell)
     },
     before(bytes) {
       complaint = `${complaint}${bytes.toString('utf8')}`.slice(-maxComplaintChars)
@@ -189,6 +204,7 @@ function listenFor(site: Site, channel: Channel, nonce: string): Words {
     const said = complaint.trim().split('\n').slice(-3).join('; ')
     const error = cause === undefined ? undefined : toHoldfastError(cause)
     first.reject(error ?? failure('backend_unavailable', { target: site.title, why: `${why}${said && `: ${said}`}` }))
+    tell()
     ended.reject(error && hasReason(error, 'contact_lost') ? error : failure('contact_lost', { target: site.title, why: messageOf(cause ?? why) }, cause))
   }
   // Both streams are read to their end before: the status may stand in the last bytes.
@@ -203,7 +219,7 @@ const maxComplaintChars = 2_000
 const bufferBytes = 256 * 1024
 
 interface CommandWords {
-  line(text: string): void
+  line(text: string): unknown
   /** What comes before the first line of ours. */
   before(bytes: Buffer): void
   /** Behind which line of ours there is none any more: then nothing has to wait to be told from one. */
@@ -217,14 +233,18 @@ function takeCommand(source: Readable, nonce: string, { line, before, isLast }: 
   const take = (bytes: Buffer): void => {
     if (!taken.write(bytes)) source.pause()
   }
-  const marked = takeMarkedLines(nonce, {
-    line(text) {
-      hasBegun = true
-      line(text)
-      return isLast(text)
+  const marked = takeMarkedLines(
+    nonce,
+    {
+      line(text) {
+        hasBegun = true
+        line(text)
+        return isLast(text)
+      },
+      bytes: (bytes) => (hasBegun ? take(bytes) : before(bytes)),
     },
-    bytes: (bytes) => (hasBegun ? take(bytes) : before(bytes)),
-  })
+    beforeLine,
+  )
   const end = (): void => {
     marked.end()
     taken.end()

@@ -21,15 +21,16 @@ drop() { [ -z "$S" ] || rm -f "$S"; S=; }
 fail() {
   case $1 in loop|swapped) ;; *) inside || set -- outside 'leads outside';; esac
   if [ -n "$Q" ]; then case $1 in missing|kind) exit 0;; esac; fi
-  drop; say failed "$W" "$@"; exit 9
+  drop; say failed "$W" "$@"; spill; exit 9
 }
+spill() { :; }
 said() { fail said "$e"; }
 `
 
 const walking = `
 inside() { case $PWD/ in "$T"/*) ;; *) return 1;; esac; }
 enter() {
-  cd -P "$R" 2>/dev/null || { if [ -d "$R" ]; then w=denied; else w=root; fi; say failed 0 $w; exit 9; }
+  cd -P "$R" 2>/dev/null || { if [ -d "$R" ]; then w=denied; else w=root; fi; say failed 0 $w; spill; exit 9; }
   T=$PWD; [ "$T" != / ] || T=
 }
 # The entry from the root, in D.
@@ -121,6 +122,7 @@ while read -r o l; do serve "$o" "$l"; done
 `
 
 const staging = `
+how=; I=
 trap 'drop; exit 1' HUP INT TERM PIPE
 # Where it is to be written. $2 is d where the text of the path means a directory.
 target() {
@@ -144,9 +146,11 @@ stage() {
   [ -n "$K" ] || fail denied 'its directory takes no new file'
   new "\${TMPDIR:-/tmp}" "$1" || said
 }
+# Takes what is still sent: Podman drops what was said together with input that nobody takes. I is set once there is some.
+spill() { [ -n "$I" ] || return 0; [ -n "$how" ] || read -r how; [ "$how" != raw ] || cat >/dev/null; }
 # What comes, into S: up to the end of the input, or as lines of base64 up to a dot. Some programs only see a line once there is a further one.
 fill() {
-  read -r how
+  I=1; read -r how
   case $how in
     raw) e=$( { cat >"$S"; } 2>&1) || said;;
     framed) e=$( { sed -n '/^\\.$/q;p' | base64 -d >"$S"; } 2>&1) || said;;
@@ -182,7 +186,7 @@ place() {
 
 /** Arguments: path, d or f, a nonce, the size and the SHA-256 of what comes. Reads `raw` or `framed`, and the content. */
 const write = `
-target "$1" "$2"; sweep; stage "$3"; fill
+I=1; target "$1" "$2"; sweep; stage "$3"; fill
 [ "$size $sum" = "$4 $5" ] || fail changed "$4 bytes were sent, and $size arrived, or others"
 place ''
 say written "$D" $C $U
@@ -202,7 +206,7 @@ add() {
   said
 }
 fresh() { for f in ./${stagedPrefix}[0-9]*; do [ ! "$f" -ef "./$N" ] || return 0; done; return 1; }
-target "$1" "$2"; sweep; stage "$3"; fill
+I=1; target "$1" "$2"; sweep; stage "$3"; fill
 [ "$size $sum" = "$4 $5" ] || fail changed "$4 bytes were sent, and $size arrived, or others"
 t=0
 while :; do

@@ -52,6 +52,19 @@ async function* failing(): AsyncGenerator<Uint8Array> {
   throw new Error('no more')
 }
 
+it('content that is refused is taken all the same: where an engine cannot be rid of it, the refusal is lost with it', async () => {
+  const { files, site, close, sh } = openPlace({ shell: ['dash'] })
+  try {
+    await sh('mkdir ws/sub; ln -s / ws/out')
+    for (const path of ['sub', 'out/x', 'sub/'])
+      for (const name of ['write', 'append'] as const)
+        await expect(files[name](path, Buffer.alloc(1_000_000)), path).rejects.toMatchObject({ details: { path } })
+    expect(site.untaken).toEqual([])
+  } finally {
+    await close()
+  }
+})
+
 const odd = ["it's $x", 'a\nb\n', '-n', '\u200cé']
 
 it('works by bash, and behind login files that print', async () => {

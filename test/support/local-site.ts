@@ -40,6 +40,8 @@ export interface LocalSite extends Site {
   /** How many channels were opened. */
   readonly opened: number
   readonly channels: ReadonlySet<Channel>
+  /** What befell input that a program did not take. */
+  readonly untaken: readonly Error[]
   /** Ends supervisors that were started here. */
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -49,6 +51,7 @@ export function openLocalSite(options: LocalSiteOptions): LocalSite {
   const privateFolders = options.privateFolders ?? [join(folder, 'kept')]
   const title = 'a place on this machine'
   const open = new Map<Channel, { cut(): void; stall(isStalled: boolean): void }>()
+  const untaken: Error[] = []
   let opened = 0
   let isStalled = false
   let gone: string | undefined
@@ -62,6 +65,7 @@ export function openLocalSite(options: LocalSiteOptions): LocalSite {
     const lanes = [lane(latencyMs), lane(latencyMs), lane(latencyMs)] as const
     const [up, down, err] = lanes
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {})
+    child.stdin.on('error', (error) => untaken.push(error))
     for (const each of lanes) each.on('error', () => {})
     up.pipe(child.stdin)
     child.stderr.pipe(err)
@@ -130,6 +134,7 @@ export function openLocalSite(options: LocalSiteOptions): LocalSite {
       gone = why
       for (const { cut } of [...open.values()]) cut()
     },
+    untaken,
     get opened() {
       return opened
     },
