@@ -163,7 +163,7 @@ export function createExecutions(context: AppContext, places: Places, ensureMoun
     warned.add(place)
     const copied =
       far?.at.site.workspace === 'copied'
-        ? [`the workspace at ${far.at.site.title} is a copy: what changes there stays there (holdfast copy brings files back)`]
+        ? [`the workspace at ${far.at.site.title} is a copy: what changes there stays there (holdfast copy brings files back)`, ...(far.at.notes ?? [])]
         : []
     if (place.kind === 'supervised') return copied
     return far

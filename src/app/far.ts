@@ -21,6 +21,8 @@ export interface FarPlace {
   /** Absolute, at the site: the folder of a run. */
   readonly runFolder: (run: string) => string
   readonly place: Place
+  /** What is to be said of it with its first run. */
+  readonly notes?: readonly string[] | undefined
   /** Harmless when called twice; bounded in time. */
   close(): Promise<void>
 }

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import type { Channel } from '../core/channel.ts'
 import { failure } from '../core/errors.ts'
 import { formatCount } from '../core/text.ts'
-import { createGit } from '../git/git.ts'
+import { createGit, type Git } from '../git/git.ts'
 import type { AppContext } from './context.ts'
 import type { FarPlace } from './far.ts'
 import type { SiteCall } from './sites.ts'
@@ -18,6 +18,7 @@ import { type ArchiveTotals, archive, listTree } from './tree-archive.ts'
 const maxFiles = 200_000
 const maxBytes = 4 * 1024 ** 3
 const maxSaid = 4_000
+const maxNamed = 10
 const tellEveryMs = 500
 
 type SendContext = Pick<AppContext, 'workspaces' | 'ownEnv' | 'repositoryOf'>
@@ -26,13 +27,19 @@ type SendContext = Pick<AppContext, 'workspaces' | 'ownEnv' | 'repositoryOf'>
 const isThere = 'test -e "$1"'
 const unpack = 'tar -x -o -f - -C "$1" && mkdir -p "$3" && : > "$2"'
 
-export async function sendTree(context: SendContext, { site, runFolder }: FarPlace, tree: string, call: SiteCall & { readonly title: string }): Promise<void> {
+/** Resolves to what is to be said of it. */
+export async function sendTree(
+  context: SendContext,
+  { site, runFolder }: Pick<FarPlace, 'site' | 'runFolder'>,
+  tree: string,
+  call: SiteCall & { readonly title: string },
+): Promise<readonly string[]> {
   // Beside the folders of runs, which only Holdfast knows.
   const home = runFolder('x').replace(/\/[^/]+\/[^/]+$/, '')
   const mark = `${home}/copied`
   const looking = await site.open({ argv: ['sh', '-c', isThere, 'sh', mark], signal: call.signal })
   const { exitCode } = await finish(looking)
-  if (exitCode === 0) return
+  if (exitCode === 0) return []
   const paths = await listFiles(context, tree)
   await checkSize(tree, paths, call.title)
   call.onStep?.(`copying ${formatCount(paths.length)} entries to ${call.title}`)
@@ -44,6 +51,10 @@ export async function sendTree(context: SendContext, { site, runFolder }: FarPla
     const why = ended.said.trim() || `tar ended with ${ended.exitCode ?? 'a signal'}`
     throw failure('backend_refused', { target: call.title, what: 'a copy of the workspace', why })
   }
+  const { changed } = totals
+  if (changed.length === 0) return []
+  const names = changed.slice(0, maxNamed).join(', ')
+  return [`not whole at ${site.title}, since they changed while they were copied or cannot be read: ${names}${changed.length > maxNamed ? ', ...' : ''}`]
 }
 
 async function listFiles({ workspaces, ownEnv, repositoryOf }: SendContext, tree: string): Promise<Buffer[]> {
@@ -58,13 +69,33 @@ async function listFiles({ workspaces, ownEnv, repositoryOf }: SendContext, tree
   }
   const { runProgram } = await workspaces.openTools()
   const git = createGit({ runProgram, ownEnv })
-  const { bytes } = await git.require(`listing the files of ${tree}`, {
+  const found: Buffer[] = []
+  await listRepository(git, Buffer.from(tree), Buffer.alloc(0), found)
+  return found
+}
+
+/** With what is in submodules and other repositories below it, which git names without looking into them. */
+async function listRepository(git: Git, root: Buffer, below: Buffer, found: Buffer[]): Promise<void> {
+  const folder = join(root, below)
+  const { bytes } = await git.require(`listing the files of ${folder}`, {
     args: ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'],
-    cwd: tree,
+    cwd: folder.toString(),
     reads: true,
   })
-  return split(Buffer.from(bytes))
+  for (const name of split(Buffer.from(bytes))) {
+    if (found.length > maxFiles) return
+    const path = join(below, name.at(-1) === slash ? name.subarray(0, -1) : name)
+    found.push(path)
+    const stats = await lstat(join(root, path)).catch(() => undefined)
+    if (!stats?.isDirectory()) continue
+    // Where there is no repository of its own, git would tell of the one above.
+    if (await lstat(join(join(root, path), Buffer.from('.git'))).catch(() => undefined)) await listRepository(git, root, path, found)
+  }
 }
+
+const slash = 47
+const join = (folder: Buffer, name: Buffer): Buffer =>
+  folder.length === 0 ? name : name.length === 0 ? folder : Buffer.concat([folder, Buffer.of(slash), name])
 
 function split(bytes: Buffer): Buffer[] {
   const parts: Buffer[] = []

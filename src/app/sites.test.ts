@@ -131,9 +131,21 @@ describe('the site of a run', () => {
 
   it('is gone where the backend says so, with why, and is not asked again', async () => {
     const { sites, asked } = sitesWith(() => Promise.reject(failure('site_gone', { target: 'docker container 3f2a', why: 'it was removed' })))
-    expect(await sites.reach(holder)).toEqual({ gone: 'docker container 3f2a is gone: it was removed', outOfMemory: false })
+    expect(await sites.reach(holder)).toEqual({ gone: 'it was removed', outOfMemory: false })
     await sites.reach(holder)
     expect(asked.length).toBe(1)
+  })
+
+  it('that was started again is not gone any more', async () => {
+    let isUp = false
+    const { sites } = sitesWith(async () => {
+      if (isUp) return farPlace(holder.site)
+      throw failure('site_gone', { target: 'docker container 3f2a', why: 'the container ended with status 0' })
+    })
+    expect(await sites.reach(holder)).toMatchObject({ gone: 'the container ended with status 0' })
+    isUp = true
+    const open = await sites.open(request)
+    expect(await sites.reach(holder)).toBe(open)
   })
 
   it('that ended for lack of memory says so', async () => {

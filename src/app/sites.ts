@@ -98,14 +98,17 @@ export function createSites(context: SitesContext): Sites {
   async function openOne({ target, tree, mounts, isLook }: Opening, onStep: SiteCall['onStep']): Promise<FarPlace> {
     const { signal } = over
     const place = await context.openTarget({ target, tree, mounts, onStep, signal })
+    // A container that somebody else made may have been started again.
+    gone.delete(targetKey(place.site.handle))
     if (isLook) return place
     try {
+      let notes: readonly string[] = []
       if (place.site.workspace === 'copied') {
         const { sendTree } = await import('./send-tree.ts')
-        await sendTree(context, place, tree, { signal, onStep, title: targetTitle(target) })
+        notes = await sendTree(context, place, tree, { signal, onStep, title: targetTitle(target) })
       }
       rememberSite(context.homePlace.state, place.site.handle)
-      return place
+      return notes.length === 0 ? place : { ...place, notes }
     } catch (error) {
       await place.close()
       throw error
@@ -115,12 +118,12 @@ export function createSites(context: SitesContext): Sites {
   async function reach({ site }: Holder): Promise<FarPlace | { readonly gone: string; readonly outOfMemory: boolean }> {
     if (!site) throw failure('internal', { what: 'a run of this machine has no site' })
     const key = targetKey(site)
-    const known = gone.get(key)
-    if (known) return known
     for (const place of opened.values()) {
       const open = await place.catch(() => undefined)
       if (open && targetKey(open.site.handle) === key && isUsable(open.place)) return open
     }
+    const known = gone.get(key)
+    if (known) return known
     const lost = await findOpen(key)
     const state = await lost?.site.examine().catch(() => undefined)
     if (state?.kind === 'gone') return remember(key, { gone: state.why, outOfMemory: state.outOfMemory === true })
@@ -131,7 +134,7 @@ export function createSites(context: SitesContext): Sites {
       // Its tree is the one that it was made for; whoever only looks brings none.
       return await keep(`reached ${key}`, { name: '', target: site, tree: context.root, mounts: [], isLook: true }, {})
     } catch (error) {
-      if (isGone(error)) return remember(key, { gone: toHoldfastError(error).message, outOfMemory: false })
+      if (isGone(error)) return remember(key, { gone: wordsOf(error), outOfMemory: false })
       throw error
     }
   }
@@ -185,6 +188,12 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined
   } finally {
     over.abort()
   }
+}
+
+/** Without the name of the place, which whoever tells it has said. */
+function wordsOf(error: unknown): string {
+  const { message, details } = toHoldfastError(error)
+  return details.reason === 'site_gone' ? String(details.why) : message
 }
 
 const isGone = (error: unknown): boolean => hasReason(error, 'site_gone') || hasReason(error, 'backend_missing')

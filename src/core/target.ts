@@ -105,7 +105,7 @@ export const thisMachine = 'host'
 export function targetTitle(target: Target): string {
   switch (target.backend) {
     case 'docker':
-      return target.container === undefined ? `docker image ${target.image ?? '?'}` : `docker container ${target.container}`
+      return target.container === undefined ? `docker image ${target.image ?? '?'}` : `docker container ${shortId(target.container)}`
     case 'ssh':
       return `ssh ${target.user === undefined ? '' : `${target.user}@`}${target.host}`
     case 'kubernetes':
@@ -114,6 +114,9 @@ export function targetTitle(target: Target): string {
       return target satisfies never
   }
 }
+
+/** An engine's own id as people know it; a name is left as it is. */
+const shortId = (container: string): string => (/^[0-9a-f]{64}$/.test(container) ? container.slice(0, 12) : container)
 
 /** The same text for targets that say the same, in whichever order. */
 export function targetKey(target: Target): string {

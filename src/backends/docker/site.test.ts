@@ -247,6 +247,13 @@ for (const kind of engineKinds) {
         const site = await open(target, { root: own })
         expect(site).toMatchObject({ root: '/srv/app', workspace: 'mounted', privateFolders: [] })
         expect((await sh(site, 'id -u; ls /run')).out).toBe('0\n')
+        // A stopped one is to be started by whoever names it; what ran in it before is gone for good, and so is whoever looks for that.
+        await engine.api('POST', '/containers/mine/stop?t=0')
+        expect(await site.examine()).toMatchObject({ kind: 'gone', why: expect.stringContaining('the container ended with status 137') })
+        expect(await refusal(site.handle as DockerTarget, { root: own })).toMatchObject({
+          details: { reason: 'site_gone', why: expect.stringContaining('ended with status 137') },
+        })
+        expect(await refusal(target, { root: own })).toMatchObject({ details: { reason: 'backend_unavailable' } })
         await site.destroy()
         const reaped = await reapDocker({}, { env: engine.env, uid, now: Date.now, isAlive: () => false }, { dryRun: true })
         expect([...reaped.removed, ...reaped.kept].map(({ name }) => name)).not.toContain('mine')
