@@ -243,6 +243,10 @@ describe('the digest of a run', () => {
       { state: 'interrupted', outcome: null },
     ],
     [
+      'interrupted: the place that held this run is gone, or what held it there; the output so far is kept, and how the command ended is unknown',
+      { state: 'interrupted', outcome: null, holder: { site: { backend: 'docker' } } },
+    ],
+    [
       'failed to start: there is no program "x"',
       { state: 'failed', outcome: null, error: { code: 'not_found', message: 'there is no program\n"x"', details: {} } },
     ],

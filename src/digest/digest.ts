@@ -37,6 +37,8 @@ export type RunFacts = Pick<
   'id' | 'state' | 'outcome' | 'durationMs' | 'cwd' | 'branch' | 'workspace' | 'command' | 'purpose' | 'leftovers' | 'error' | 'warnings'
 > & {
   readonly limits: Pick<Limits, 'timeoutMs' | 'idleTimeoutMs'> | null
+  /** Whether a place somewhere else holds it is all that matters of it. */
+  readonly holder?: { readonly site?: unknown } | undefined
 }
 
 /**
@@ -77,14 +79,14 @@ const maxHintBytes = 96
 const briefHintBytes = 72
 
 /** What says how a run ended. Only a clean end with exit code 0 reads like a success. */
-export function outcomeWords(run: Pick<RunFacts, 'state' | 'outcome' | 'durationMs' | 'error' | 'limits'>): string {
+export function outcomeWords(run: Pick<RunFacts, 'state' | 'outcome' | 'durationMs' | 'error' | 'limits' | 'holder'>): string {
   switch (run.state) {
     case 'running':
       return run.durationMs === null ? 'still running' : `still running after ${formatDuration(run.durationMs)}`
     case 'failed':
       return `failed to start: ${oneLine(run.error?.message ?? 'no reason is known')}`
     case 'interrupted':
-      return 'interrupted: the process that held this run died; the output so far is kept, and how the command ended is unknown'
+      return `interrupted: ${run.holder?.site === undefined ? 'the process that held this run died' : 'the place that held this run is gone, or what held it there'}; the output so far is kept, and how the command ended is unknown`
     case 'ended':
       return run.outcome ? endWords(run.outcome, run) : 'ended, how is unknown (failed)'
   }
