@@ -111,8 +111,13 @@ static int reach(const struct bridge_request *request) {
       fail(request->socket, strerror(errno));
       return -1;
     }
+    bool busy = errno == EAGAIN || errno == EINTR;
+    if (!request->home && (!busy || clock_us() >= until_us)) {
+      fail(request->socket, "no supervisor serves there");
+      return -1;
+    }
     /* Who has the lock may be beginning, or just ending. */
-    bool begun = errno == EAGAIN || errno == EINTR || start_supervisor(request, until_us);
+    bool begun = busy || start_supervisor(request, until_us);
     if (!begun || clock_us() >= until_us) {
       fail(request->socket, begun ? "nobody answers there in time" : "no supervisor could be started");
       return -1;
@@ -194,8 +199,8 @@ static void carry(struct lane *up, struct lane *down) {
 
 int bridge(const struct bridge_request *request) {
   signal(SIGPIPE, SIG_IGN);
-  if (!folders_make_above(request->socket)) return fail(request->socket, strerror(errno));
-  if (!folders_make(request->home)) return fail(request->home, strerror(errno));
+  if (request->home && !folders_make_above(request->socket)) return fail(request->socket, strerror(errno));
+  if (request->home && !folders_make(request->home)) return fail(request->home, strerror(errno));
   int supervisor = reach(request);
   if (supervisor < 0) return 1;
   struct lane up = {.from = STDIN_FILENO, .to = supervisor, .bytes = malloc(CARRY_BYTES)};

@@ -21,7 +21,7 @@
 enum {
   USUAL_ROOM = 16 * 1024,
   LARGE_ROOM = 256 * 1024,              /* is given back when it is empty */
-  MOST_ROOM = FRAME_HEADER + FRAME_MAX_PAYLOAD,
+  SMALL_REST = 32 * 1024,
   MOST_WAITING = 64 * 1024 * 1024,      /* then it is closed */
   MOST_OUTPUT_WAITING = 1024 * 1024,
   MOST_PIECES_WAITING = 8 * 1024 * 1024, /* of files, which are read no further until some are taken */
@@ -152,20 +152,28 @@ static bool set_room(struct controller *controller, size_t room) {
   return true;
 }
 
-/* Room for more of the frame that has begun. */
+/* How long the frame is that has begun, as far as that is known. */
+static size_t begun_length(const struct controller *controller) {
+  size_t length = controller->to - controller->from, whole;
+  return frame_length(controller->bytes + controller->from, length, &whole) ? whole : FRAME_HEADER;
+}
+
+/* Room for the rest of the frame that has begun. */
 static bool make_room(struct controller *controller) {
   size_t length = controller->to - controller->from;
   if (length == 0 && controller->room > LARGE_ROOM) return set_room(controller, USUAL_ROOM);
-  if (controller->to < controller->room) return true;
-  if (controller->room > 0 && controller->from >= controller->room / 2) {
+  size_t needed = length > 0 ? begun_length(controller) : FRAME_HEADER;
+  if (controller->room - controller->from >= needed) return true;
+  if (controller->room >= needed) {
     memmove(controller->bytes, controller->bytes + controller->from, length);
     explicit_bzero(controller->bytes + length, controller->to - length);
     controller->from = 0;
     controller->to = length;
     return true;
   }
-  size_t room = controller->room ? controller->room * 2 : USUAL_ROOM;
-  return set_room(controller, room < MOST_ROOM * 2 ? room : MOST_ROOM * 2);
+  size_t room = USUAL_ROOM;
+  while (room < needed) room *= 2;
+  return set_room(controller, room);
 }
 
 /* Handles the frames that are there. */
@@ -207,6 +215,9 @@ static void more_due(struct timer *timer) {
 static ssize_t read_some(struct controller *controller) {
   uint8_t *room = controller->bytes + controller->to;
   size_t length = controller->room - controller->to;
+  size_t missing = controller->to > controller->from ? begun_length(controller) - (controller->to - controller->from) : 0;
+  /* What is read beyond a large frame would have to be moved to the front. */
+  if (missing > SMALL_REST) length = missing;
   if (length > READ_MOST) length = READ_MOST;
   return controller->is_socket ? recv(controller->in.fd, room, length, MSG_DONTWAIT) : read(controller->in.fd, room, length);
 }

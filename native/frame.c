@@ -35,6 +35,12 @@ enum frame_state frame_parse(const uint8_t *bytes, size_t length, struct frame *
   return FRAME_COMPLETE;
 }
 
+bool frame_length(const uint8_t *bytes, size_t length, size_t *whole) {
+  if (length < FRAME_HEADER) return false;
+  *whole = FRAME_HEADER + (size_t)read_32(bytes);
+  return true;
+}
+
 int field_next(const struct frame *frame, size_t *at, struct field *field) {
   if (*at == frame->length) return 0;
   if (*at > frame->length) return -1;

@@ -32,6 +32,9 @@ enum frame_state { FRAME_INCOMPLETE, FRAME_COMPLETE, FRAME_TOO_LARGE, FRAME_BAD_
    reads the header when it is there (then frame->tag is set). Never reads beyond `length`. */
 enum frame_state frame_parse(const uint8_t *bytes, size_t length, struct frame *frame, size_t *taken);
 
+/* How many bytes the frame occupies that begins here; false where its header is not there yet. Of a header that was found to be one. */
+bool frame_length(const uint8_t *bytes, size_t length, size_t *whole);
+
 struct field {
   uint8_t key;
   const uint8_t *bytes;

@@ -76,7 +76,7 @@ static bool parse_options(int argc, char **argv, struct options *options) {
     }
   }
   if (options->stdio && !options->idle_given) options->idle_ms = 0;
-  if (options->bridge) return options->socket && options->home && !options->stdio && !options->apart;
+  if (options->bridge) return options->socket && !options->stdio && !options->apart;
   return options->version || options->stdio != (options->socket != NULL);
 }
 
@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
   struct options options = {0};
   tidy_descriptors();
   if (argc < 1 || !parse_options(argc, argv, &options)) {
-    fputs("usage: holdfast-supervisor --socket PATH [--home PATH] [--idle-ms N] [--apart] | --bridge --socket PATH --home PATH [--idle-ms N] |"
+    fputs("usage: holdfast-supervisor --socket PATH [--home PATH] [--idle-ms N] [--apart] | --bridge --socket PATH [--home PATH] [--idle-ms N] |"
           " --stdio [--idle-ms N] | --version\n", stderr);
     free_options(&options);
     return 2;

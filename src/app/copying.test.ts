@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +20,7 @@ describe('a copy', () => {
   it('of a file has its bytes and its mode, and goes into a folder that is there', async () => {
     await using world = openWorld()
     const { from, to, here, there } = ends(world)
-    writeFileSync(join(here, 'run.sh'), Buffer.alloc(3_000_000, 'ab'))
+    writeFileSync(join(here, 'run.sh'), randomBytes(3_000_000))
     chmodSync(join(here, 'run.sh'), 0o755)
     mkdirSync(join(there, 'bin'))
     const copied = await copyBetween({ files: from, path: 'run.sh' }, { files: to, path: 'bin' })

@@ -121,6 +121,18 @@ export interface FileDownload {
   readonly sha256: Promise<string>
 }
 
+export interface UploadOptions {
+  /** Permissions of a file that is made. */
+  readonly mode?: number | undefined
+  /** SHA-256 in hexadecimal of all of the content, where whoever gives it makes it; settles once the content has ended. What arrives is compared with it. */
+  readonly sha256?: Promise<string> | undefined
+}
+
+export interface DownloadOptions {
+  /** True: a piece means nothing any more once the next one is asked for, so that its memory can be used again. */
+  readonly reuse?: boolean | undefined
+}
+
 /** The very file that was opened, whatever becomes of its name. Its opener closes it; closing twice is harmless. */
 export interface BoundFile {
   readonly path: string
@@ -172,8 +184,8 @@ export interface Files {
    * Gives a file of any size its content as it comes, by the same promises as `write`; compared by its hash with what arrived. When the content
    * fails or is cut short, nothing is changed.
    */
-  upload(path: string, content: AsyncIterable<Uint8Array>, options?: { readonly mode?: number | undefined }): Promise<FileWritten & { readonly sha256: string }>
-  download(path: string): Promise<FileDownload>
+  upload(path: string, content: AsyncIterable<Uint8Array>, options?: UploadOptions): Promise<FileWritten & { readonly sha256: string }>
+  download(path: string, options?: DownloadOptions): Promise<FileDownload>
   list(path: string, options?: { readonly max?: number | undefined; readonly after?: string | undefined }): Promise<FileList>
   stat(path: string): Promise<FileStat>
   /** False only of what is missing. */

@@ -82,9 +82,9 @@ export async function writeAll(fd: number, content: Uint8Array, callBytes = chun
   }
 }
 
-/** Up to `length` bytes from an offset on; fewer only at the end of the file. */
-export async function readAt(fd: number, from: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(length)
+/** Up to `length` bytes from an offset on; fewer only at the end of the file. Into `room`, where it is given. */
+export async function readAt(fd: number, from: number, length: number, room?: Buffer): Promise<Buffer> {
+  const buffer = room ?? Buffer.allocUnsafe(length)
   let filled = 0
   while (filled < length) {
     const { bytesRead } = await readFrom(fd, buffer, filled, Math.min(chunkBytes, length - filled), from + filled)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { failure } from '../core/errors.ts'
 import { ContentFailed, toldApart } from '../core/file-content.ts'
 import { hashedPieces } from '../core/file-reading.ts'
-import type { FileDownload, FileWritten } from '../core/files.ts'
+import type { DownloadOptions, FileDownload, FileWritten, UploadOptions } from '../core/files.ts'
 import type { DirectoryOpener } from './directory.ts'
 import { fileFault } from './fault.ts'
 import { readAt, settled } from './open-file.ts'
@@ -18,12 +18,13 @@ export async function uploadFile(
   context: WriteContext,
   path: string,
   content: AsyncIterable<Uint8Array>,
-  mode: number | undefined,
+  { mode, sha256: given }: UploadOptions,
 ): Promise<FileWritten & { readonly sha256: string }> {
   try {
     const spool = await settled(path, () => openSpool(context, path))
     try {
       const { bytes, sha256 } = await fill(spool.fd, content)
+      if (given && (await given) !== sha256) throw failure('file_changed', { path, why: 'other bytes arrived than were sent' })
       const { size } = fstatSync(spool.fd)
       if (size !== bytes) throw failure('file_changed', { path, why: `${bytes} bytes were written, and ${size} are there` })
       const whole: Content = { bytes, into: (fd) => copyInto(fd, spool.fd), ready: spool.ready, mode }
@@ -90,15 +91,16 @@ async function fill(fd: number, content: AsyncIterable<Uint8Array>): Promise<{ r
 const pieceBytes = 1024 * 1024
 
 /** See Files.download. Throws Swapped where another process was in between. */
-export function downloadFile(opener: DirectoryOpener, root: string, path: string): FileDownload {
+export function downloadFile(opener: DirectoryOpener, root: string, path: string, { reuse = false }: DownloadOptions): FileDownload {
   const file = openForReading(opener, root, path)
   const { bytes: size } = file.stat()
   const { mtimeNs } = fstatSync(file.fd, { bigint: true })
 
   async function* read(): AsyncGenerator<Uint8Array, string> {
     const hash = createHash('sha256')
+    const room = reuse ? Buffer.allocUnsafeSlow(Math.min(pieceBytes, size)) : undefined
     for (let at = 0; at < size; ) {
-      const piece = await readAt(file.fd, at, Math.min(pieceBytes, size - at))
+      const piece = await readAt(file.fd, at, Math.min(pieceBytes, size - at), room)
       if (piece.length === 0) throw failure('file_changed', { path, why: `it had ${size} bytes, and ends after ${at}` })
       at += piece.length
       hash.update(piece)

@@ -4,6 +4,7 @@ import { failure } from '../core/errors.ts'
 import type { Connection } from '../supervisor/connection.ts'
 import { createSupervisedFiles } from '../supervisor/files.ts'
 import { openConnectedSession } from '../supervisor/session.ts'
+import { openElders } from './elders.ts'
 import { type ProbedFacts, proveHome } from './facts.ts'
 import { type Linked, openLink } from './link.ts'
 import { farRules, openMirroredSession } from './mirror.ts'
@@ -44,9 +45,9 @@ function withKept(site: Site, close: () => Promise<void>): () => Promise<void> {
 }
 
 function supervised({ site, folderOf }: RemoteRequest, first: Reached & { kind: 'supervised' }, terms: Omit<ReachTerms, 'signal' | 'folder'>): RemoteSession {
-  /** Another connection to the supervisor in the folder where it was found. */
-  async function dial(signal?: AbortSignal): Promise<Connection> {
-    const found = await reach({ ...terms, folder: first.folder, signal }).catch(async (error: unknown) => {
+  /** Another connection to the supervisor in the folder where it was found, or to the one at a socket there. */
+  async function dial(signal?: AbortSignal, socket?: string): Promise<Connection> {
+    const found = await reach({ ...terms, folder: first.folder, signal, socket }).catch(async (error: unknown) => {
       // Nobody has to be patient where the place itself is no more.
       const state = await site.examine().catch(() => undefined)
       throw state?.kind === 'gone' ? failure('site_gone', { target: site.title, why: state.why }, error) : error
@@ -54,9 +55,12 @@ function supervised({ site, folderOf }: RemoteRequest, first: Reached & { kind: 
     if (found.kind === 'supervised') return found.connection
     throw failure('supervisor_unavailable', { why: found.why })
   }
-  const linked = (connection: Connection): Linked => ({ connection, session: openConnectedSession(connection, { rules: farRules, dial }) })
+  const linked = (connection: Connection, socket?: string): Linked => {
+    return { connection, session: openConnectedSession(connection, { rules: farRules, dial: () => dial(undefined, socket) }) }
+  }
   const link = openLink(linked(first.connection), async (signal) => linked(await dial(signal)))
-  const session = openMirroredSession({ link, folderOf })
+  const elders = openElders(async (socket) => linked(await dial(undefined, socket), socket))
+  const session = openMirroredSession({ link, elders, folderOf })
   return {
     site,
     facts: first.facts,

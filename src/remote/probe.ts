@@ -18,6 +18,8 @@ export interface ProbeTerms {
   readonly folders: readonly string[]
   /** The only folder that will do: where the supervisor was found before. */
   readonly only?: string | undefined
+  /** Where a supervisor of another build serves, which alone is meant. */
+  readonly socket?: string | undefined
   /** So many folders that could be used are passed over. */
   readonly skip: number
   /** What can be started there; empty: only the facts are asked for. */
@@ -69,7 +71,8 @@ export function probeScript(terms: ProbeTerms): string {
     `find "$d" -maxdepth 1 -type f -name 'supervisor-*' -mtime +${unusedDays} -exec rm -f {} ';' 2>/dev/null;`,
     `find "$d" -maxdepth 1 -type f -name '.up-*' -mtime +1 -exec rm -f {} ';' 2>/dev/null; fi;`,
     // What commands make is as open to others as what a login there makes.
-    `p "socket $s"; p ready; umask "$o"; exec "$P" --bridge --socket "$s" --home "$d/$n" --idle-ms ${terms.idleMs}`,
+    terms.socket === undefined ? `set -- --home "$d/$n" --idle-ms ${terms.idleMs};` : `s=${shellQuoted(terms.socket)}; set --;`,
+    'p "socket $s"; p ready; umask "$o"; exec "$P" --bridge --socket "$s" "$@"',
   ].join(' ')
 }
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { failure } from '../core/errors.ts'
 import { ContentFailed, toldApart } from '../core/file-content.ts'
 import { joinNames, meansDirectory, parsePath, refuseGit } from '../core/file-path.ts'
-import type { FileWritten } from '../core/files.ts'
+import type { FileWritten, UploadOptions } from '../core/files.ts'
 import type { FileScript } from './shell-files-script.ts'
 import type { Message, Talk } from './shell-talk.ts'
 
@@ -100,10 +100,10 @@ export async function uploadShellFile(
   withScript: WithScript,
   path: string,
   content: AsyncIterable<Uint8Array>,
-  mode: number | undefined,
+  { mode, sha256 }: UploadOptions,
 ): Promise<FileWritten & { readonly sha256: string }> {
   const target = aim(path)
-  const { staged, failed } = await withScript('stage', path, [...target, nonce()], (talk) => fillStage(path, talk, content))
+  const { staged, failed } = await withScript('stage', path, [...target, nonce()], (talk) => fillStage(path, talk, content, sha256))
   try {
     if (failed) throw failed
     const permissions = mode === undefined ? '' : (mode & 0o777).toString(8)
@@ -117,7 +117,12 @@ export async function uploadShellFile(
 }
 
 /** The content in a file of its own there, and what is wrong with it. */
-async function fillStage(path: string, talk: ScriptTalk, content: AsyncIterable<Uint8Array>): Promise<{ readonly staged: Staged; readonly failed?: Error }> {
+async function fillStage(
+  path: string,
+  talk: ScriptTalk,
+  content: AsyncIterable<Uint8Array>,
+  given: Promise<string> | undefined,
+): Promise<{ readonly staged: Staged; readonly failed?: Error }> {
   // Before anything of the content is taken.
   await talk.answer('ready')
   const reply = until(talk.answer('staged', Number.POSITIVE_INFINITY))
@@ -139,7 +144,7 @@ async function fillStage(path: string, talk: ScriptTalk, content: AsyncIterable<
   await finish(talk, reply)
   const { texts } = await talk.within(storedMs, reply.answer)
   const staged = { at: texts[0] ?? '', bytes, sha256: hash.digest('hex') }
-  if (!failed && (texts[1] !== String(bytes) || texts[2] !== staged.sha256))
+  if (!failed && (texts[1] !== String(bytes) || texts[2] !== staged.sha256 || (given && (await given) !== staged.sha256)))
     failed = failure('file_changed', { path, why: `${bytes} bytes were sent, and ${texts[1]} arrived, or others` })
   return failed ? { staged, failed } : { staged }
 }

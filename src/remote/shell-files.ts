@@ -119,7 +119,7 @@ export function createShellFiles(site: Site): Files {
     readLines: (path, options = {}) => reading(path, {}, (file) => readLinesOf(file, options)),
     write: (path, content) => putShellFile(withScript, 'write', path, content),
     append: (path, content) => putShellFile(withScript, 'append', path, content),
-    upload: (path, content, options = {}) => uploadShellFile(withScript, path, content, options.mode),
+    upload: (path, content, options = {}) => uploadShellFile(withScript, path, content, options),
     download: (path) => downloadShellFile(openThere, path),
     list: async (path, range = {}) => withScript('list', path, [asked(path)], (talk) => listed(talk, range)),
     async stat(path) {

@@ -131,6 +131,30 @@ describe('frames', () => {
     expect(taken.slice(0, copies.length).map((part) => part.toString('hex'))).toEqual(copies)
   })
 
+  it('of more than a slab are built in memory that was given back, and leave alone what was not', () => {
+    const writer = new FrameWriter()
+    const large = (fill: string): Buffer => {
+      writer.begin(14, 1).end()
+      writer.begin(38, 2).raw(9, Buffer.alloc(200_000, fill)).end()
+      return writer.take() as Buffer
+    }
+    const held = large('h')
+    const copy = Buffer.from(held)
+    const first = large('1')
+    writer.giveBack(first)
+    writer.begin(14, 3).end()
+    const small = writer.take() as Buffer
+    const second = large('2')
+    expect(second.buffer).toBe(first.buffer)
+    expect(describeStream([second])).toBe(
+      describeStream([Buffer.concat([copy.subarray(0, frameHeaderBytes + frameHeaderBytes + 5), Buffer.alloc(200_000, '2')])]),
+    )
+    expect(held.equals(copy)).toBe(true)
+    writer.giveBack(small)
+    expect(describeStream([small])).toBe('frame:14:3 good')
+    expect(large('3').buffer).not.toBe(second.buffer)
+  })
+
   it('that are larger than a frame may be are not built, and leave those beside them alone', () => {
     const writer = new FrameWriter()
     writer.begin(14, 1).end()

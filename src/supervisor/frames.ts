@@ -62,20 +62,27 @@ export const answers = {
 } as const
 
 const slabBytes = 64 * 1024
+/** Of those for larger frames so many are used again, and none that is larger than this. */
+const maxSpareSlabs = 12
+const maxSpareBytes = 512 * 1024
 /** The greatest text whose characters are copied one by one: up to there a call into the engine costs more than the loop. */
 const shortText = 64
 
 /**
- * Builds frames one behind the other, in place. What was taken is never written to again, since a socket may still hold it.
- * `begin`, any number of fields, `end`; then `take` gives all that was built since it was called last.
+ * Builds frames one behind the other, in place. What was taken is not written to again before it is given back, since a socket may still
+ * hold it. `begin`, any number of fields, `end`; then `take` gives all that was built since it was called last.
  */
 export class FrameWriter {
-  #bytes = Buffer.allocUnsafeSlow(slabBytes)
+  #bytes: Buffer = Buffer.allocUnsafeSlow(slabBytes)
   /** Where what was not taken begins, and where it ends. */
   #from = 0
   #to = 0
   /** Where the next field of the frame under construction goes. */
   #at = 0
+  /** Memory that was never used costs as much as what is written to it. */
+  readonly #spare: Buffer[] = []
+  /** While a larger one is in use: the slab before it, and from where on nobody holds anything of it. */
+  #usual = { bytes: this.#bytes, at: 0 }
 
   begin(type: number, tag: number): this {
     this.#at = this.#to
@@ -129,17 +136,29 @@ export class FrameWriter {
     return true
   }
 
+  /** Whether what was built is so much that nothing is won by adding to it. */
+  get isLarge(): boolean {
+    return this.#bytes.length > slabBytes
+  }
+
   /** Undefined where nothing was built. Not between `begin` and `end`. */
   take(): Buffer | undefined {
     if (this.#from === this.#to) return undefined
     const taken = this.#bytes.subarray(this.#from, this.#to)
     this.#from = this.#to
-    // A slab that grew for one large frame is not kept.
+    // A slab that grew for one large frame is its own.
     if (this.#bytes.length > slabBytes) {
-      this.#bytes = Buffer.allocUnsafeSlow(slabBytes)
-      this.#from = this.#to = 0
+      this.#bytes = this.#usual.bytes
+      this.#from = this.#to = this.#usual.at
     }
     return taken
+  }
+
+  /** Nobody holds any more what was taken. */
+  giveBack(taken: Buffer): void {
+    const { byteLength } = taken.buffer
+    const isSpare = byteLength > slabBytes && byteLength <= maxSpareBytes
+    if (isSpare && this.#spare.length < maxSpareSlabs) this.#spare.push(Buffer.from(taken.buffer as ArrayBuffer))
   }
 
   #openField(key: number, most: number): number {
@@ -175,12 +194,22 @@ export class FrameWriter {
   #reserve(more: number): void {
     if (this.#at + more <= this.#bytes.length) return
     const used = this.#at - this.#from
-    const bytes = Buffer.allocUnsafeSlow(Math.max(slabBytes, used + more <= slabBytes ? slabBytes : (used + more) * 2))
+    const bytes = this.#slab(used + more)
+    if (this.#bytes.length === slabBytes) this.#usual = { bytes: this.#bytes, at: this.#from }
     this.#bytes.copy(bytes, 0, this.#from, this.#at)
     this.#bytes = bytes
     this.#to -= this.#from
     this.#at = used
     this.#from = 0
+  }
+
+  #slab(needed: number): Buffer {
+    if (needed <= slabBytes) return Buffer.allocUnsafeSlow(slabBytes)
+    const at = this.#spare.findIndex(({ length }) => length >= needed)
+    const spare = at >= 0 ? this.#spare.splice(at, 1)[0] : undefined
+    if (spare) return spare
+    // What grows further grows in few steps.
+    return Buffer.allocUnsafeSlow(needed <= maxSpareBytes / 2 ? maxSpareBytes / 2 : needed * 2)
   }
 }
 
