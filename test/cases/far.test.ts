@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe } from 'vitest'
 import { openHoldfast, type Target } from '../../src/index.ts'
@@ -18,6 +19,10 @@ if (kinds.length === 1) console.warn('skipped: the cases on podman, and those th
 
 async function placeOf(target: Target, closeSite: () => Promise<void>, more: Readonly<Record<string, string>> = {}): Promise<FarPlace> {
   const world = openWorld()
+  writeFileSync(
+    join(world.home, '.config', 'holdfast', 'holdfast.json'),
+    JSON.stringify({ supervisor: { idleMs: '10s' }, targets: { box: { ...target, supervisor } } }),
+  )
   spawnSync('git', ['init', '-q', '-b', 'main'], { cwd: world.root, env: world.env })
   const env = { ...world.env, XDG_RUNTIME_DIR: world.tmp, ...more, ...fakeSecrets }
   const opened: { close(): Promise<void> }[] = []
@@ -29,6 +34,7 @@ async function placeOf(target: Target, closeSite: () => Promise<void>, more: Rea
   return {
     holdfast: await again(),
     target: { ...target, supervisor },
+    root: world.root,
     env,
     again,
     async close() {

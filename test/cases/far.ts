@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, type TestContext } from 'vitest'
 import type { ExecInput, Holdfast, RunResult, Target } from '../../src/index.ts'
-import { caseFile, caseText, describeCases, exited, logOf, until } from './place.ts'
+import { caseFile, caseText, describeCases, exited, logOf, runCli, until } from './place.ts'
 
 /*
  * The inputs of groups A to E and H on a place that is not this machine, by the library. What they are as commands of this machine is in the
@@ -14,7 +15,10 @@ import { caseFile, caseText, describeCases, exited, logOf, until } from './place
 
 export interface FarPlace {
   readonly holdfast: Holdfast
+  /** Also under the name `box`, for the command line. */
   readonly target: Target
+  /** The folder here that Holdfast works in. */
+  readonly root: string
   /** The variables that Holdfast was opened with. */
   readonly env: Readonly<Record<string, string>>
   /** Another Holdfast at the same place, as another process has it. */
@@ -114,6 +118,8 @@ const plainly = (argv: readonly [string, ...string[]]) =>
 const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
 const rawOf = (run: RunResult, stream: 'stdout' | 'stderr' = 'stdout'): Buffer =>
   existsSync(run[stream].path) ? readFileSync(run[stream].path) : Buffer.alloc(0)
+
+const readIfThere = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '')
 
 // ---- A: pipes held open, time limits, what is left behind
 
@@ -446,4 +452,52 @@ row('B073: the input can be ended without losing the rest of the output and the 
   ])
   expect([fed.outcome, logOf(fed), logOf(fed, 'stderr')]).toEqual([exited(0), 'bytes=1048576\nafter-eof\n', `${sha256(bytes).slice(0, 16)}\n`])
   expect([none.outcome, logOf(none)]).toEqual([exited(0), 'bytes=0\nafter-eof\n'])
+})
+
+// ---- what users of others complain about, as numbered in test/conformance/complaints.ts
+
+row('complaint 27: kill -9 of whoever waits for a command makes up no end of it; under a supervisor it goes on to its true one', async (bench) => {
+  const { script, far, isSupervised, alive } = bench
+  await script('mkdir c27')
+  let pid = 0
+  const argv = ['sh', '-c', 'echo begun; until test -e c27/go; do sleep 0.1; done; echo over; exit 5']
+  const killed = runCli(['exec', '--target', 'box', '--json', '--', ...argv], {
+    cwd: far.root,
+    env: far.env,
+    onStart(own) {
+      pid = own
+    },
+  })
+  const runs = join(far.root, '.holdfast', 'runs')
+  const begun = (id: string): boolean => readIfThere(join(runs, id, 'stdout.log')) === 'begun\n'
+  const id = await until('it has begun', () => readdirSync(runs).find(begun), 60_000)
+  process.kill(pid, 'SIGKILL')
+  expect((await killed).signal).toBe('SIGKILL')
+  const other = await far.again()
+  if (isSupervised) {
+    expect(await alive(await other.show({ run: id }))).toBeGreaterThan(0)
+    await script('touch c27/go')
+    const run = await other.wait({ run: id })
+    expect([run.outcome, logOf(run)]).toEqual([exited(5), 'begun\nover\n'])
+    return
+  }
+  const run = await other.wait({ run: id })
+  expect([run.state, run.outcome, logOf(run)]).toMatchObject(['interrupted', { kind: 'lost', exitCode: null }, 'begun\n'])
+  await script('touch c27/go')
+  await until('it is over there', async () => (await alive(run)) === 0, 30_000)
+})
+
+row('complaint 42: commands, background runs, files and whoever comes later are in the same place, with the same network', async (bench) => {
+  const { script, far, isSupervised } = bench
+  const look = 'readlink /proc/self/ns/net; readlink /proc/self/ns/mnt; hostname; id -u; ls /sys/class/net; cat c42'
+  const background = isSupervised ? { detach: true } : { waitMs: 0 }
+  const [other] = await Promise.all([far.again(), far.holdfast.writeFile({ path: 'c42', content: 'by files\n', target: far.target })])
+  const [first, started, second] = await Promise.all([script(look), script(look, background), other.exec({ target: far.target, script: look })])
+  const later = await far.holdfast.wait({ run: started.id })
+  expect(logOf(first)).toMatch(/^net:.*\nmnt:.*\n.*\n\d+\n(.*\n)*by files\n$/)
+  expect([logOf(later), logOf(second)]).toEqual([logOf(first), logOf(first)])
+  const owner = logOf(await script('stat -c %u c42; echo by a command > c42; ls /sys/class/net'))
+  expect(owner.split('\n')[0]).toBe(logOf(first).split('\n')[3])
+  expect((await other.readFile({ path: 'c42', target: far.target })).content).toBe('by a command\n')
+  if (far.target.backend === 'docker') expect(owner.split('\n').slice(1)).toEqual(['lo', ''])
 })

@@ -9,15 +9,18 @@ import { type Bench, openBench, type Place } from './bench.ts'
  *    2 3 6 24  the next command after one that hangs, and beside it        5  a heredoc; a program that asks
  *    9 10 11 30  children that keep the pipes                             16 18 19  the whole output, also of what is over at once
  *   21 26 55  limits that leave no process there                       25 28  a stop reaches more than the shell
+ *   22  no limit but those of the run
  *   29  nothing dead stays in the process table                     44 46 49  an empty directory, who owns what is made, worktrees
  *   50 51 52  our environment, and what is given in secret                 54  input that ends before the output does
  *
  * Rows of backend.ts and files.ts (D docker and podman, S ssh, K kubernetes: all of them):
  *    4 14 17  endings.wall, endings.idle, capabilities.reattach              8 13  endings.cancel, endings.idle
  *   12  parallel.20-at-once                                        20  bytes.delivered, capabilities.reattach
- *   22  no limit but those of the run: every row with none           42  all rows and files go over the site's one way
  *   45  paths.denied, write.in-place                      46 47  start.mask, write.mode, paths.links-inside, write.links-to-it
  *   48  transfer.sizes, transfer.case-B088, transfer.large, read.large       53  stdin.bytes-then-eof, stdin.none-is-eof
+ *
+ * Rows of test/cases/far.ts, by the library and the command line (D, S, K):
+ *   27  a client that is killed, also in plain mode                  42  every way to a place leads to the same one
  *
  * Tests of the backends themselves:
  *    1 8 15 53 56  a way that dies, stalls or is silent:
@@ -30,7 +33,7 @@ import { type Bench, openBench, type Place } from './bench.ts'
  *           "cannot be started leaves nothing"), crash.test.ts
  *        K: site.test.ts ("is one, however many open it", "ends by itself", "stays as long as it is kept", "is given up", "the reaper")
  *        S: nothing is made that could be left over; far-runs.test.ts ("held by the one supervisor of its account")
- *   27  a client that is killed: S far-runs.test.ts, all open.test.ts ("what a process that was killed had not fetched")
+ *   27  S far-runs.test.ts, all open.test.ts ("what a process that was killed had not fetched")
  *   39 to 41  a network that is closed: D site.test.ts ("has no network"); S and K promise none
  *   49  git in a worktree: D conformance.test.ts with a real repository
  *   50 to 52  D site.test.ts ("tells nothing of our environment"), S site.test.ts ("gives ssh nothing of the environment"),
@@ -88,7 +91,7 @@ export function describeComplaints(name: string, { open, knownFailures = {} }: C
           benches.push(bench)
           await body(bench, test)
         },
-        60_000,
+        rowMs,
       )
     }
 
@@ -105,6 +108,10 @@ const exited = (exitCode: number) => ({ kind: 'exited', exitCode, signal: null, 
 const timedOut = { kind: 'timed_out', limit: 'wall' }
 /** Comes when a row says so. */
 const limits = { timeoutMs: 60_000, graceMs: 200 }
+
+/** Longer than any wait of ours for a word of the other side, where all of it is tried. */
+const silenceSeconds = process.env.HOLDFAST_TEST_ALL === '1' ? 75 : 1
+const rowMs = 60_000 + silenceSeconds * 1_000
 
 /** How many processes of a run are alive, by the place's own table and not by ours. */
 async function aliveThere(bench: Bench, mark: string): Promise<number> {
@@ -230,6 +237,22 @@ const complaints: readonly Complaint[] = [
       const sleeper = cut(bench, 'echo begun; printf half; sleep 300')
       const loop = cut(bench, 'echo begun; while :; do :; done')
       expect(await Promise.all([sleeper, loop])).toEqual(['begun\nhalf', 'begun\n'])
+    },
+  },
+  {
+    id: '22',
+    sentence: 'a command that is silent for long and has long to go ends by itself, since nobody bounds it but its own limits',
+    async body(bench) {
+      const day = 24 * 3_600_000
+      const run = await bench.start(`echo begun; sleep ${silenceSeconds}; until test -e go; do sleep 0.05; done; echo over; exit 4`, {
+        limits: { timeoutMs: day, idleTimeoutMs: day },
+      })
+      await run.printed('begun\n')
+      // By the clock of the engine; a supervisor has its own.
+      run.clock.jump(day - 60_000)
+      await bench.run('touch go')
+      const { outcome, out } = await run.result
+      expect([outcome, out.toString()]).toEqual([exited(4), 'begun\nover\n'])
     },
   },
   {
