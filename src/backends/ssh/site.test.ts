@@ -169,11 +169,17 @@ describe.skipIf(!hasSshServer('the backend ssh'))('an account over ssh', () => {
   it('lets commands go on when the server ends every connection, and connects anew', async () => {
     const site = await siteOf()
     const channel = await site.open({ argv: ['sh', '-c', 'echo ready; sleep 1; echo done > proof'] })
-    channel.stdout.once('data', () => void server.stop())
-    expect(await take(channel)).toMatchObject({ status: lost, out: 'ready\n' })
-    await until(() => existsSync(join(server.home, 'proof')))
-    expect((await refusal(site.open({ argv: ['true'] }))).message).toMatch(/Connection refused/)
-    await server.start()
+    const stopped = new Promise<void>((resolve) => channel.stdout.once('data', () => resolve(server.stop())))
+    try {
+      expect(await take(channel)).toMatchObject({ status: lost, out: 'ready\n' })
+      await stopped
+      await until(() => existsSync(join(server.home, 'proof')))
+      expect((await refusal(site.open({ argv: ['true'] }))).message).toMatch(/Connection refused/)
+    } finally {
+      // The other rows need it.
+      await stopped
+      await server.start()
+    }
     expect((await run(site, 'cat proof')).out).toBe('done\n')
   })
 
