@@ -1,8 +1,8 @@
-import { constants } from 'node:os'
 import { type StreamName, streamNames } from '../core/command.ts'
 import type { EndRecord } from '../core/end-record.ts'
 import { type ExitStatus, toOutcome } from '../core/outcome.ts'
 import type { Leftover, StreamTotals } from '../core/run.ts'
+import { linuxSignals } from '../core/signals.ts'
 import type { Executed } from './execute.ts'
 
 /** What the end record of a supervisor says, as the engine says it of any run. */
@@ -40,7 +40,7 @@ function statusOf({ exitCode, signal }: EndRecord): ExitStatus | undefined {
 const realTime = { first: 34, last: 64 }
 
 export function signalName(number: number): string {
-  const known = Object.entries(constants.signals).find(([, value]) => value === number)
+  const known = Object.entries(linuxSignals).find(([, value]) => value === number)
   if (known) return known[0]
   if (number < realTime.first || number > realTime.last) return `signal ${number}`
   return number === realTime.first ? 'SIGRTMIN' : `SIGRTMIN+${number - realTime.first}`

@@ -1,9 +1,9 @@
-import { constants } from 'node:os'
 import type { Confirmed, OutputChunk } from '../core/backend.ts'
 import type { StreamName } from '../core/command.ts'
 import { type EndRecord, parseEndRecord } from '../core/end-record.ts'
 import { failure, type HoldfastError } from '../core/errors.ts'
 import type { Leftover, ProcessIdentity } from '../core/run.ts'
+import { linuxSignals } from '../core/signals.ts'
 import type { RunStatus, SupervisedRun } from '../core/supervised.ts'
 import { type ListedProcess, readDone, readOk, readProcesses, readStatus, readTaken } from './answers.ts'
 import type { Connection, Exchange, RunListener } from './connection.ts'
@@ -208,7 +208,7 @@ const inputRefusals: Readonly<Record<string, ((run: string) => HoldfastError | t
 }
 
 function signalNumber(name: NodeJS.Signals): number {
-  const number = constants.signals[name]
+  const number = linuxSignals[name]
   if (number === undefined) throw failure('invalid', { field: 'signal', value: name, accepted: 'the name of a signal, like SIGTERM' })
   return number
 }

@@ -27,8 +27,9 @@ export interface SshServer extends AsyncDisposable {
   /** Folders for the account, made with all above them. */
   mkdir(path: string): string
   log(): string
-  /** Ends sshd with all its connections, as a machine that goes down does; what was started lives on. */
+  /** Ends sshd with all its connections, as a machine that goes down does; what was started lives on. Harmless where none serves. */
   stop(): Promise<void>
+  /** Harmless where one serves. */
   start(): Promise<void>
 }
 
@@ -92,7 +93,13 @@ export async function openSshServer({ sshd = [], shell = '/bin/bash', files = {}
   mkdirSync('/run/sshd', { recursive: true, mode: 0o755 })
   let running: ChildProcess | undefined
   const start = async (): Promise<void> => {
-    running = spawn(daemon, ['-D', '-f', path('sshd-config'), '-E', path('log')], { detached: true, stdio: 'ignore' })
+    if (!running) {
+      const started = spawn(daemon, ['-D', '-f', path('sshd-config'), '-E', path('log')], { detached: true, stdio: 'ignore' })
+      running = started
+      started.once('exit', () => {
+        if (running === started) running = undefined
+      })
+    }
     await answering(port)
   }
   const stop = async (): Promise<void> => {
