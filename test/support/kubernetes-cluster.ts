@@ -50,16 +50,32 @@ export function hasCluster(tests: string): boolean {
 
 /** The real cluster of HOLDFAST_TEST_KUBECONFIG, in a namespace of its own; else the fake one. */
 export async function openCluster(options: FakeClusterOptions = {}): Promise<Cluster> {
-  if (realKubeconfig !== undefined) return openRealCluster(realKubeconfig)
+  return realKubeconfig === undefined ? openFake(options) : openRealCluster(realKubeconfig)
+}
+
+async function openFake(options: FakeClusterOptions, namespace = 'default'): Promise<Cluster> {
   const fake = await openFakeCluster(options)
   const place: Place = {
     kubeconfig: fake.kubeconfig,
-    namespace: 'default',
+    namespace,
     image: fake.image,
     patch: { spec: { terminationGracePeriodSeconds: 1 } },
     home: fake.folder,
   }
   return { ...place, fake, ...waysOf(place), close: fake.close, [Symbol.asyncDispose]: fake.close }
+}
+
+/** Why no real cluster can be had; undefined: one can, and a fake one beside it. */
+export function whyNoRealCluster(): string | undefined {
+  return realKubeconfig === undefined ? 'HOLDFAST_TEST_KUBECONFIG names no cluster' : (whyNoCluster() ?? whyNoPods())
+}
+
+/** A fake cluster that has a namespace of the same name, with a runtime like that of the real one: both can be asked the same. */
+export async function besideRealCluster({ namespace }: Cluster): Promise<Cluster> {
+  const cluster = await openFake({}, namespace)
+  if (cluster.fake) cluster.fake.switches.unknownProgram = 'status'
+  await cluster.kubectl(['create', 'namespace', namespace])
+  return cluster
 }
 
 interface Place extends Pick<Cluster, 'kubeconfig' | 'namespace' | 'image' | 'patch'> {

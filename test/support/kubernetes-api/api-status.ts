@@ -1,6 +1,6 @@
 /** A field that was refused, as `details.causes` has it. */
 export interface Cause {
-  readonly reason: string
+  readonly reason?: string
   readonly message: string
   readonly field?: string
 }
@@ -27,9 +27,18 @@ export interface StatusBody {
 export class ApiError extends Error {
   readonly body: StatusBody
 
-  constructor(code: number, reason: string, message: string, details?: StatusBody['details']) {
+  constructor(code: number, reason: string | undefined, message: string, details?: StatusBody['details']) {
     super(message)
-    this.body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, ...(details ? { details } : {}), code }
+    this.body = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message,
+      ...(reason ? { reason } : {}),
+      ...(details ? { details } : {}),
+      code,
+    }
   }
 }
 
@@ -60,25 +69,34 @@ export const alreadyExists = (type: Named, name: string): ApiError =>
 export const conflict = (type: Named, name: string, why: string): ApiError =>
   new ApiError(409, 'Conflict', `Operation cannot be fulfilled on ${qualified(type)} "${name}": ${why}`, detailsOf(type, name))
 
+/** As an ordered deletion says it: by the kind, not by the resource. */
+export const precondition = (type: Named, name: string, why: string): ApiError => conflict({ ...type, plural: type.kind }, name, why)
+
 export const changedMeanwhile = (type: Named, name: string): ApiError =>
   conflict(type, name, 'the object has been modified; please apply your changes to the latest version and try again')
 
 export const unauthorized = (): ApiError => new ApiError(401, 'Unauthorized', 'Unauthorized')
 
+/** What no part of the server had words for. */
+export const unknownError = (message: string): ApiError => new ApiError(500, undefined, message)
+
 export const badRequest = (message: string): ApiError => new ApiError(400, 'BadRequest', message)
 
 export const methodNotAllowed = (): ApiError => new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
 
-export const unsupportedMediaType = (found: string): ApiError =>
-  new ApiError(415, 'UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: application/json; found ${found}`)
+export const unsupportedMediaType = (): ApiError =>
+  new ApiError(
+    415,
+    'UnsupportedMediaType',
+    'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+  )
 
 export const expired = (asked: string, oldest: number): ApiError => new ApiError(410, 'Expired', `too old resource version: ${asked} (${oldest})`)
 
 export const tooManyRequests = (retryAfterSeconds: number): ApiError =>
   new ApiError(429, 'TooManyRequests', 'Too many requests, please try again later.', { retryAfterSeconds })
 
-export const internalError = (message: string): ApiError =>
-  new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ reason: '', message }] })
+export const internalError = (message: string): ApiError => new ApiError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] })
 
 export function invalid(type: Named, name: string, causes: readonly Cause[]): ApiError {
   const said = causes.map(({ field, message }) => (field ? `${field}: ${message}` : message))

@@ -18,20 +18,21 @@ export interface ExecTerms {
   readonly stdout: boolean
   readonly stderr: boolean
   readonly fault: ExecFault | undefined
+  readonly argv: readonly string[]
   readonly process: StartedProcess
   /** What is told in the place of the status of the process, where there is none. */
   readonly status?: StatusBody
 }
 
 /** The status that an end of a command is told with. */
-export function statusOf(code: number): StatusBody {
+export function statusOf(code: number, argv: readonly string[] = []): StatusBody {
   if (code === 0) return success()
   return {
     kind: 'Status',
     apiVersion: 'v1',
     metadata: {},
     status: 'Failure',
-    message: `command terminated with non-zero exit code: error executing command [], exit code ${code}`,
+    message: `command terminated with non-zero exit code: error executing command [${argv.join(' ')}], exit code ${code}`,
     reason: 'NonZeroExitCode',
     details: { causes: [{ reason: 'ExitCode', message: String(code) }] },
   }
@@ -249,7 +250,7 @@ class ExecConnection {
       return
     }
     // The node says it without a kind and a version.
-    const { kind: _, apiVersion: __, ...told } = this.terms.status ?? statusOf(code)
+    const { kind: _, apiVersion: __, ...told } = this.terms.status ?? statusOf(code, this.terms.argv)
     const status = JSON.stringify(told)
     this.send(channels.status, Buffer.from(fault?.status === 'text' ? (code === 0 ? 'Success' : `command terminated with exit code ${code}`) : status))
     if (last && fault?.status === 'early') this.say(last.channel, last.bytes)

@@ -426,7 +426,10 @@ export class PodRun {
   }
 
   private containerId(spec: ContainerSpec): string {
-    return `containerd://${Buffer.from(`${this.first.metadata.uid}/${spec.name}`).toString('hex').padEnd(64, '0').slice(0, 64)}`
+    return `containerd://${Buffer.from(`${this.held.get(spec.name)?.restarts ?? 0}/${this.first.metadata.uid}/${spec.name}`)
+      .toString('hex')
+      .padEnd(64, '0')
+      .slice(0, 64)}`
   }
 
   private conditions(isReady: boolean, isInitialized: boolean, reason = isReady ? undefined : 'ContainersNotReady'): Condition[] {

@@ -74,6 +74,9 @@ export interface FakeCluster extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** What a server in Go takes; an exec has its command in the address. */
+const maxHeaderSize = 1024 * 1024
+
 export const fakeImage = 'local/busybash:1'
 
 /** A cluster of one node on this machine that speaks the API of Kubernetes; its pods are processes in namespaces of their own. */
@@ -107,8 +110,8 @@ export async function openFakeCluster(options: FakeClusterOptions = {}): Promise
   const api = new ApiServer({ store, watches, requests, kubelet, types, switches, tokens, seen, isSecure, version: options.version ?? '1.32.4' })
   const handle = (request: IncomingMessage, response: ServerResponse): void => void api.handle(request, response)
   const server = authority
-    ? createServer({ ...authority.server, ca: authority.ca, requestCert: true, rejectUnauthorized: false }, handle)
-    : createPlainServer(handle)
+    ? createServer({ ...authority.server, maxHeaderSize, ca: authority.ca, requestCert: true, rejectUnauthorized: false }, handle)
+    : createPlainServer({ maxHeaderSize }, handle)
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => void api.upgrade(request, socket, head))
   server.on('connect', (_, socket: Duplex) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -84,7 +84,7 @@ export function jsonPatch(target: unknown, operations: unknown): unknown {
   for (const operation of operations as { op: string; path: string; from?: string; value?: unknown }[]) {
     const { op, path } = operation
     if (op === 'test') {
-      if (JSON.stringify(read(result, path)) !== JSON.stringify(operation.value)) throw unprocessable(`testing path ${path} failed`)
+      if (JSON.stringify(read(result, path)) !== JSON.stringify(operation.value)) throw unprocessable()
     } else if (op === 'add' || op === 'replace') result = write(result, path, operation.value, op)
     else if (op === 'remove') result = write(result, path, undefined, op)
     else if (op === 'copy' || op === 'move') {
@@ -96,8 +96,7 @@ export function jsonPatch(target: unknown, operations: unknown): unknown {
   return result
 }
 
-const unprocessable = (message: string): ApiError =>
-  new ApiError(422, 'Invalid', `the server rejected our request due to an error in our request: ${message}`, {})
+const unprocessable = (): ApiError => new ApiError(422, 'Invalid', 'the server rejected our request due to an error in our request', {})
 const keysOf = (path: string): string[] =>
   path
     .split('/')
@@ -113,7 +112,7 @@ function write(target: unknown, path: string, value: unknown, op: 'add' | 'repla
   const last = keys.pop()
   if (last === undefined) return value
   const parent = keys.reduce<unknown>((within, key) => (within as Fields | undefined)?.[key], target)
-  if (typeof parent !== 'object' || parent === null) throw unprocessable(`${op} operation does not apply: doc is missing path: "${path}"`)
+  if (typeof parent !== 'object' || parent === null) throw unprocessable()
   if (Array.isArray(parent)) {
     const index = last === '-' ? parent.length : Number(last)
     if (op === 'remove') parent.splice(index, 1)
@@ -121,7 +120,7 @@ function write(target: unknown, path: string, value: unknown, op: 'add' | 'repla
     else parent.splice(index, 0, value)
   } else {
     const fields = parent as Fields
-    if (op !== 'add' && !(last in fields)) throw unprocessable(`${op} operation does not apply: doc is missing key: ${path}`)
+    if (op !== 'add' && !(last in fields)) throw unprocessable()
     if (op === 'remove') delete fields[last]
     else fields[last] = value
   }

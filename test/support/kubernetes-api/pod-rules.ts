@@ -43,6 +43,7 @@ export function validate(type: ResourceType, object: KubeObject): void {
     ...metadataCauses(object, type.plural === 'namespaces'),
     ...(type.plural === 'pods' ? podCauses((object as Pod).spec) : []),
     ...(type.plural === 'secrets' ? secretCauses(object) : []),
+    ...(type.plural === 'leases' ? leaseCauses(object) : []),
   ]
   if (causes.length > 0) throw invalid(type, object.metadata.name ?? '', causes)
 }
@@ -109,7 +110,7 @@ function containerCauses(container: ContainerSpec, field: string, volumes: Reado
         wrong(
           `${field}.env[${index}].name`,
           variable.name,
-          "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
+          "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is '[-._a-zA-Z][-._a-zA-Z0-9]*')",
         ),
       )
   }
@@ -141,6 +142,14 @@ function secretCauses(object: KubeObject): Cause[] {
     )
 }
 
+function leaseCauses({ spec }: KubeObject): Cause[] {
+  const { leaseDurationSeconds } = (spec ?? {}) as { leaseDurationSeconds?: number }
+  if (leaseDurationSeconds === undefined || leaseDurationSeconds > 0) return []
+  return [wrong('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0')]
+}
+
+const podBooleans = ['automountServiceAccountToken', 'enableServiceLinks', 'hostIPC', 'hostNetwork', 'hostPID', 'shareProcessNamespace'] as const
+
 /** What cannot be read into the fields of a kind at all. `strict`: names that it does not have are refused. */
 export function decode(type: ResourceType, object: KubeObject, strict: boolean): void {
   const version = type.group === '' ? type.version : `${type.group}/${type.version}`
@@ -162,6 +171,10 @@ export function decode(type: ResourceType, object: KubeObject, strict: boolean):
   if (type.plural !== 'pods') return
   const { spec } = object as Pod
   if (spec === undefined) return
+  for (const field of podBooleans) {
+    const value: unknown = (spec as unknown as Record<string, unknown>)[field]
+    if (value !== undefined && value !== null && typeof value !== 'boolean') throw cannotUnmarshal(type, typeof value, `PodSpec.spec.${field}`, 'bool')
+  }
   for (const list of ['containers', 'initContainers'] as const) {
     if (spec[list] !== undefined && !Array.isArray(spec[list])) throw cannotUnmarshal(type, 'object', `PodSpec.spec.${list}`, `[]v1.Container`)
     for (const container of spec[list] ?? []) {

@@ -8,8 +8,11 @@ import {
   conflict,
   expired,
   methodNotAllowed,
+  noSuchPath,
   notFound,
+  precondition,
   success,
+  unknownError,
   unsupportedMediaType,
 } from './api-status.ts'
 import type { KubeObject, Metadata, Pod } from './kube-object.ts'
@@ -80,8 +83,9 @@ export class ResourceRequests {
   /** Undefined: it has been answered, as a stream. */
   answer(request: ResourceRequest, response: ServerResponse): Answer | undefined {
     const { type, verb, subresource } = request
-    if (subresource !== undefined && subresource !== 'status') throw notFound(type, request.name ?? '')
-    if (!type.verbs.includes(verb)) throw methodNotAllowed()
+    if (subresource !== undefined && subresource !== 'status') throw noSuchPath()
+    if (!type.verbs.includes(verb) || (request.name === undefined && ['update', 'patch'].includes(verb))) throw methodNotAllowed()
+    for (const field of ['limit', 'timeoutSeconds']) if (request.query.get(field)) numberOf(request.query.get(field) as string)
     switch (verb) {
       case 'list':
         return this.list(request)
@@ -114,23 +118,11 @@ export class ResourceRequests {
   private list(request: ResourceRequest): Answer {
     const { type, namespace, query } = request
     const found = this.store.list(type, namespace).filter(this.matcherOf(request))
-    const start = Number(
-      query.get('continue')
-        ? Buffer.from(query.get('continue') ?? '', 'base64url')
-            .toString()
-            .split(':')[1]
-        : 0,
-    )
-    if (
-      query.get('continue') &&
-      Number(
-        Buffer.from(query.get('continue') ?? '', 'base64url')
-          .toString()
-          .split(':')[0],
-      ) < this.store.forgottenTo
-    ) {
-      throw expired(query.get('continue') ?? '', this.store.forgottenTo)
-    }
+    const token = query.get('continue')
+    const [, version, at] = token ? (/^(\d+):(\d+)$/.exec(Buffer.from(token, 'base64url').toString()) ?? []) : ['', String(this.store.version), '0']
+    if (version === undefined || at === undefined) throw badRequest('invalid continue token: continue key is not valid')
+    if (Number(version) < this.store.forgottenTo) throw expired(token ?? '', this.store.forgottenTo)
+    const start = Number(at)
     const limit = Number(query.get('limit') ?? 0) || found.length
     const items = found.slice(start, start + limit)
     const left = found.length - start - items.length
@@ -164,12 +156,16 @@ export class ResourceRequests {
   private watch(request: ResourceRequest, response: ServerResponse): void {
     const { type, namespace, query, accept } = request
     const timeout = Number(query.get('timeoutSeconds') ?? 0)
+    const version = query.get('resourceVersion') ?? ''
+    if (!/^\d*$/.test(version)) {
+      throw unknownError(`resourceVersion: Invalid value: "${version}": strconv.ParseUint: parsing "${version}": invalid syntax`)
+    }
     this.watches.serve(
       {
         type,
         namespace,
         matches: this.matcherOf(request),
-        resourceVersion: query.get('resourceVersion') ?? '',
+        resourceVersion: version,
         bookmarks: query.get('allowWatchBookmarks') === 'true',
         sendInitialEvents: query.get('sendInitialEvents') === 'true',
         timeoutMs: timeout > 0 ? timeout * 1000 : undefined,
@@ -183,14 +179,14 @@ export class ResourceRequests {
   private create(request: ResourceRequest): Answer {
     const { type, query, namespace, name } = request
     if (name !== undefined) throw methodNotAllowed()
-    const given = readBody(request) as KubeObject
+    const given = { apiVersion: apiVersionOf(type), kind: type.kind, ...(readBody(request) as object) } as KubeObject
     decode(type, given, query.get('fieldValidation') === 'Strict')
     return { code: 201, body: this.render(request, [this.make(request, given, namespace)], true) }
   }
 
   private make({ type, query }: ResourceRequest, given: KubeObject, namespace: string | undefined): KubeObject {
     const { uid: _, resourceVersion, creationTimestamp: __, deletionTimestamp: ___, ...metadata } = given.metadata
-    if (resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created')
+    if (resourceVersion) throw unknownError('resourceVersion should not be set on objects to be created')
     this.checkNamespace(type, given, namespace)
     const object: KubeObject = { ...given, metadata: { ...metadata, ...(type.namespaced ? { namespace: namespace as string } : {}) } as Metadata }
     validate(type, object)
@@ -237,7 +233,6 @@ export class ResourceRequests {
     const { type, namespace, name = '' } = request
     const given = readBody(request) as KubeObject
     decode(type, given, false)
-    if (given.metadata.name !== name) throw badRequest(`the name of the object (${given.metadata.name}) does not match the name on the URL (${name})`)
     const previous = this.store.require(type, namespace, name)
     return { code: 200, body: this.render(request, [this.replace(request, previous, given)], true) }
   }
@@ -257,9 +252,9 @@ export class ResourceRequests {
     if (contentType.startsWith('application/json-patch')) next = jsonPatch(previous, patch)
     else if (contentType.startsWith('application/merge-patch')) next = mergePatch(previous, patch)
     else if (contentType.startsWith('application/strategic-merge-patch') || isApply) {
-      if (type.custom && !isApply) throw unsupportedMediaType(contentType)
+      if (type.custom && !isApply) throw unsupportedMediaType()
       next = type.custom ? mergePatch(previous, patch) : strategicPatch(previous, patch)
-    } else throw unsupportedMediaType(contentType)
+    } else throw unsupportedMediaType()
     decode(type, next as KubeObject, query.get('fieldValidation') === 'Strict')
     return { code: 200, body: this.render(request, [this.replace(request, previous, next as KubeObject)], true) }
   }
@@ -267,6 +262,7 @@ export class ResourceRequests {
   /** What a client may not set stays as it was. */
   private replace({ type, subresource, query }: ResourceRequest, previous: KubeObject, given: KubeObject): KubeObject {
     const { uid, creationTimestamp, namespace, name, deletionTimestamp, deletionGracePeriodSeconds } = previous.metadata
+    if (given.metadata.name !== name) throw badRequest(`the name of the object (${given.metadata.name}) does not match the name on the URL (${name})`)
     if (given.metadata.uid && given.metadata.uid !== uid) {
       throw conflict(type, name, `Precondition failed: UID in precondition: ${given.metadata.uid}, UID in object meta: ${uid}`)
     }
@@ -315,7 +311,14 @@ export class ResourceRequests {
     ] as const) {
       const wanted = options.preconditions?.[field]
       if (wanted && wanted !== found.metadata[field]) {
-        throw conflict(type, name, `Precondition failed: ${title} in precondition: ${wanted}, ${title} in object meta: ${found.metadata[field]}`)
+        const more = field === 'uid' ? 'deleted and then recreated' : 'modified'
+        throw type.plural === 'pods'
+          ? precondition(
+              type,
+              name,
+              `the ${title} in the precondition (${wanted}) does not match the ${title} in record (${found.metadata[field]}). The object might have been ${more}`,
+            )
+          : conflict(type, name, `Precondition failed: ${title} in precondition: ${wanted}, ${title} in object meta: ${found.metadata[field]}`)
       }
     }
     if (options.dryRun?.includes('All') || request.query.getAll('dryRun').includes('All')) return { code: 200, body: found }
@@ -384,12 +387,18 @@ export class ResourceRequests {
   }
 }
 
+/** A number of a query. */
+export function numberOf(text: string): number {
+  if (/^[+-]?\d+$/.test(text)) return Number(text)
+  throw badRequest(`strconv.ParseInt: parsing "${text}": invalid syntax`)
+}
+
 /** The object in a body, in whichever form it came. */
 export function readBody({ body, contentType }: Pick<ResourceRequest, 'body' | 'contentType'>): unknown {
   if (/^application\/(json|[a-z-]+-patch\+json)/.test(contentType) || contentType === '') return parseJson(body)
   if (/yaml/.test(contentType)) return parse(body.toString('utf8'))
   const found = isProtobuf(contentType) ? readProtobuf(body) : undefined
-  if (found === undefined) throw unsupportedMediaType(contentType)
+  if (found === undefined) throw unsupportedMediaType()
   return found
 }
 
@@ -397,7 +406,7 @@ function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch (error) {
-    throw badRequest(`couldn't get version/kind; json parse error: ${(error as Error).message}`)
+    throw badRequest(`the object provided is unrecognized: couldn't get version/kind; json parse error: ${(error as Error).message}`)
   }
 }
 

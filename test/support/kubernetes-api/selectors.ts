@@ -6,11 +6,11 @@ export type Matcher = (object: KubeObject) => boolean
 /** `a=b,c!=d,e in (f,g),h notin (i),j,!k` */
 export function parseLabelSelector(text: string): Matcher {
   const parts = text.match(/(?:[^,(]|\([^)]*\))+/g) ?? []
-  const matchers = parts.map((part) => labelMatcher(part.trim(), text))
+  const matchers = parts.map((part) => labelMatcher(part.trim()))
   return ({ metadata: { labels = {} } }) => matchers.every((matches) => matches(labels))
 }
 
-function labelMatcher(part: string, whole: string): (labels: Record<string, string>) => boolean {
+function labelMatcher(part: string): (labels: Record<string, string>) => boolean {
   const set = /^(\S+)\s+(in|notin)\s+\(([^)]*)\)$/.exec(part)
   if (set) {
     const [, key = '', word, list = ''] = set
@@ -24,7 +24,8 @@ function labelMatcher(part: string, whole: string): (labels: Record<string, stri
   }
   if (/^![^\s=!]+$/.test(part)) return (labels) => !(part.slice(1) in labels)
   if (/^[^\s=!()]+$/.test(part)) return (labels) => part in labels
-  throw badRequest(`unable to parse requirement: found '${part}', expected: a label selector in "${whole}"`)
+  const found = /^[=!]*/.exec(part)?.[0].slice(0, 2) ?? ''
+  throw badRequest(`unable to parse requirement: found '${found}', expected: !, identifier, or 'end of string'`)
 }
 
 const podFields = ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'spec.hostNetwork', 'status.phase', 'status.podIP']

@@ -7,7 +7,7 @@ import { commonProtocol, ExecSockets } from './exec-sockets.ts'
 import type { KubeObject, Pod } from './kube-object.ts'
 import { type Kubelet, podType } from './kubelet.ts'
 import { StartError, type StartedProcess } from './pod-process.ts'
-import { type Answer, bodyOf, locate, type ResourceRequest, type ResourceRequests, readBody, verbOf } from './resource-requests.ts'
+import { type Answer, bodyOf, locate, numberOf, type ResourceRequest, type ResourceRequests, readBody, verbOf } from './resource-requests.ts'
 import type { ResourceType } from './resources.ts'
 import { reviewOf } from './reviews.ts'
 import { spokenProcess } from './spoken-process.ts'
@@ -115,6 +115,12 @@ export class ApiServer {
     return { user, url, place, attributes }
   }
 
+  /** Whether it is below a group and a version that are there. */
+  private isServed(path: string): boolean {
+    const [, group = '', version] = /^\/(?:api|apis\/([^/]+))\/([^/]+)\/./.exec(path) ?? []
+    return this.terms.types.some((type) => type.group === group && type.version === version)
+  }
+
   private isExec({ resource }: Attributes): boolean {
     return resource === 'pods/exec' || resource === 'pods/attach'
   }
@@ -131,11 +137,11 @@ export class ApiServer {
         return undefined
       }
       const found = discover(url.pathname, accept, this.terms.types, versionInfo(this.terms.version))
-      if (!found && !/^\/(api|apis)\/./.test(url.pathname)) {
+      if (!found && this.isServed(url.pathname)) throw noSuchPath()
+      if (!found) {
         response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('404 page not found\n')
         return undefined
       }
-      if (!found) throw noSuchPath()
       if ('raw' in found) send(response, 200, found.raw, found.contentType)
       else send(response, 200, found)
       return undefined
@@ -184,7 +190,11 @@ export class ApiServer {
     if (!held || !status || (waiting && status.restartCount === 0)) {
       throw badRequest(`container "${name}" in pod "${pod.metadata.name}" is waiting to start: ${waiting?.reason ?? 'ContainerCreating'}`)
     }
+    if (query.get('previous') === 'true' && status.restartCount === 0) {
+      throw badRequest(`previous terminated container "${name}" in pod "${pod.metadata.name}" not found`)
+    }
     const tail = query.get('tailLines')
+    if (tail) numberOf(tail)
     const sinceSeconds = query.get('sinceSeconds')
     response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private' })
     response.flushHeaders()
@@ -233,6 +243,7 @@ export class ApiServer {
         stdout,
         stderr,
         fault,
+        argv,
         process: process ?? spokenProcess('', 0),
         ...(process ? {} : { status: status ?? notRunning(container) }),
       })
@@ -250,9 +261,9 @@ export class ApiServer {
     } catch (error) {
       if (!(error instanceof StartError)) throw error
       if (/^container not found/.test(error.message)) return {}
-      const text = `exec failed: unable to start container process: exec: "${argv[0]}": ${error.message}: unknown`
-      if (this.terms.switches.unknownProgram === 'status') return { process: spokenProcess(`OCI runtime ${text}\r\n`, 126) }
-      return { status: internalError(`error executing command in container: failed to exec in container: failed to start exec: OCI runtime ${text}`).body }
+      const text = `OCI runtime exec failed: exec failed: unable to start container process: exec: "${argv[0]}": ${error.message}: unknown`
+      if (this.terms.switches.unknownProgram === 'status') return { process: spokenProcess(`${text}\r\n`, 126) }
+      return { status: internalError(`error executing command in container: failed to exec in container: failed to start exec: ${text}`).body }
     }
   }
 }
@@ -280,7 +291,7 @@ class Plain extends Error {
 
 function refuseUpgrade(socket: Duplex, error: unknown): void {
   const body = error instanceof Plain ? undefined : bodyOfError(error)
-  const [code, text] = error instanceof Plain ? [error.code, error.message] : [body?.code ?? 500, JSON.stringify(body)]
+  const [code, text] = error instanceof Plain ? [error.code, error.message] : [body?.code ?? 500, `${JSON.stringify(body)}\n`]
   const type = body ? 'application/json' : 'text/plain; charset=utf-8'
   const retry = body?.details?.retryAfterSeconds
   const headers = [
