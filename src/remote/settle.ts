@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { closeSync, constants, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { type StreamName, streamNames } from '../core/command.ts'
@@ -60,7 +61,7 @@ async function fetchLog(folder: string, stream: StreamName, record: EndRecord, f
 
 /** Into a temporary name first. False where it is not there. */
 async function fetchFile(folder: string, name: string, far: FarFolder): Promise<boolean> {
-  const temporary = join(folder, `.${name}.${process.pid}`)
+  const temporary = temporaryName(folder, name)
   const file = openSync(temporary, 'w', 0o600)
   try {
     const found = await far.read(name, 0, (piece, offset) => writeAll(file, piece, offset))
@@ -71,6 +72,9 @@ async function fetchFile(folder: string, name: string, far: FarFolder): Promise<
     rmSync(temporary, { force: true })
   }
 }
+
+/** Of nobody else: several sessions of one process may fetch the same, and a pid of a container is one of others, too. */
+const temporaryName = (folder: string, name: string): string => join(folder, `.${name}.${randomBytes(6).toString('hex')}`)
 
 function writeAll(file: number, bytes: Uint8Array, offset: number): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, offset + at)
@@ -94,7 +98,7 @@ function withFailure(record: EndRecord, stream: StreamName, errno: string, kept:
 
 /** False where the disk does not take it: whoever waits is told, and who looks later finds it at the site. */
 function writeWhole(folder: string, name: string, text: string): boolean {
-  const temporary = join(folder, `.${name}.${process.pid}`)
+  const temporary = temporaryName(folder, name)
   try {
     writeFileSync(temporary, text, { mode: 0o600 })
     renameSync(temporary, join(folder, name))
