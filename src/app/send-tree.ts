@@ -25,7 +25,15 @@ type SendContext = Pick<AppContext, 'workspaces' | 'ownEnv' | 'repositoryOf'>
 
 /** Says in the site that the tree is whole; what was cut short is sent again. */
 const isThere = 'test -e "$1"'
-const unpack = 'tar -x -o -f - -C "$1" && mkdir -p "$3" && : > "$2"'
+/** The last file of the archive: a tar may take one that was cut short between two files for a whole one. */
+const lastFile = '.holdfast-whole'
+const unpack = 'tar -x -o -f - -C "$1" && rm "$1/$4" && mkdir -p "$3" && : > "$2"'
+/**
+ * Where a channel cannot end its input alone: lines of base64 up to a dot. That an archive says itself where it ends is not enough, since the tar
+ * of busybox reads on.
+ */
+const unpackLines = `sed -n '/^\\.$/q;p' | base64 -d | ${unpack}`
+const lineBytes = 3 * 1024
 
 /** Resolves to what is to be said of it. */
 export async function sendTree(
@@ -38,14 +46,16 @@ export async function sendTree(
   const home = runFolder('x').replace(/\/[^/]+\/[^/]+$/, '')
   const mark = `${home}/copied`
   const looking = await site.open({ argv: ['sh', '-c', isThere, 'sh', mark], signal: call.signal })
+  const { canEndInput } = looking
   const { exitCode } = await finish(looking)
   if (exitCode === 0) return []
   const paths = await listFiles(context, tree)
   await checkSize(tree, paths, call.title)
   call.onStep?.(`copying ${formatCount(paths.length)} entries to ${call.title}`)
   const totals: ArchiveTotals = { files: 0, bytes: 0, changed: [] }
-  const unpacking = await site.open({ argv: ['sh', '-c', unpack, 'sh', site.root, mark, home], signal: call.signal })
-  const sent = pump(unpacking, archive(Buffer.from(tree), paths, totals), totals, call)
+  const unpacking = await site.open({ argv: ['sh', '-c', canEndInput ? unpack : unpackLines, 'sh', site.root, mark, home, lastFile], signal: call.signal })
+  const pieces = archive(Buffer.from(tree), paths, totals, lastFile)
+  const sent = pump(unpacking, canEndInput ? pieces : linesOf(pieces), totals, call)
   const [ended] = await Promise.all([finish(unpacking), sent])
   if (ended.exitCode !== 0) {
     const why = ended.said.trim() || `tar ended with ${ended.exitCode ?? 'a signal'}`
@@ -117,7 +127,7 @@ async function checkSize(tree: string, paths: readonly Buffer[], title: string):
 
 async function pump(
   { stdin, canEndInput }: Channel,
-  pieces: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array | string>,
   totals: ArchiveTotals,
   { onStep, title }: SiteCall & { title: string },
 ): Promise<void> {
@@ -133,8 +143,22 @@ async function pump(
     at = performance.now()
     onStep?.(`copying to ${title}: ${formatCount(totals.files)} files, ${formatCount(totals.bytes)} bytes`)
   }
-  // The archive says itself where it ends: a channel that cannot end its input alone would end with it.
   if (canEndInput) stdin.end()
+}
+
+/** Whole words of base64, but for the last one. */
+async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let rest: Uint8Array = Buffer.alloc(0)
+  for await (const piece of pieces) {
+    const bytes = Buffer.concat([rest, piece])
+    const whole = bytes.length - (bytes.length % 3)
+    let lines = ''
+    for (let at = 0; at < whole; at += lineBytes) lines += `${bytes.toString('base64', at, Math.min(at + lineBytes, whole))}\n`
+    rest = bytes.subarray(whole)
+    if (lines !== '') yield lines
+  }
+  // Some programs only see a line once there is a further one.
+  yield `${Buffer.from(rest).toString('base64')}\n.\n.\n.\n`
 }
 
 async function finish(channel: Channel): Promise<{ exitCode: number | undefined; said: string }> {

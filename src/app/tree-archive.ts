@@ -25,7 +25,13 @@ export async function* listTree(root: Buffer, below: Buffer = Buffer.alloc(0)): 
 
 const slash = Buffer.from('/')
 
-export async function* archive(root: Buffer, paths: AsyncIterable<Buffer> | Iterable<Buffer>, totals: ArchiveTotals): AsyncGenerator<Uint8Array> {
+/** `last`: the name of an empty file behind all others. */
+export async function* archive(
+  root: Buffer,
+  paths: AsyncIterable<Buffer> | Iterable<Buffer>,
+  totals: ArchiveTotals,
+  last?: string,
+): AsyncGenerator<Uint8Array> {
   for await (const path of paths) {
     const full = Buffer.concat([root, slash, path])
     const found = await lstat(full).catch(() => undefined)
@@ -35,6 +41,7 @@ export async function* archive(root: Buffer, paths: AsyncIterable<Buffer> | Iter
     else if (found.isSymbolicLink()) yield header(path, found, '2', 0, await readlink(full, { encoding: 'buffer' }))
     else if (found.isFile()) yield* file(full, path, found, totals)
   }
+  if (last !== undefined) yield block(Buffer.from(last), 0o600, 0, '0', 0, Buffer.alloc(0))
   yield Buffer.alloc(2 * blockBytes)
 }
 
