@@ -122,7 +122,8 @@ describe.runIf(found.kind === 'found')('a supervisor on its way to a site', () =
     await using far = await openFar()
     const remote = await far.open({ site: spoiling(far.site, 1) })
     await runsOnce(far, remote, 'again')
-    expect(readdirSync(far.kept).filter((name) => name.startsWith('.up-'))).toEqual([])
+    const there = readdirSync(far.kept).filter((name) => /supervisor-|\.up-/.test(name))
+    expect(there.map((name) => readFileSync(join(far.kept, name)).equals(readFileSync(found.kind === 'found' ? found.path : '')))).toEqual([true])
   }, 60_000)
 
   it('that never arrives as it is leaves plain mode, with a warning, and nothing of it there', async () => {
