@@ -48,7 +48,11 @@ export const remoteReasons = {
     { remedy: (f) => f.help ?? `create ${f.what}, or name another one` },
   ),
   /** What was asked for is wrong in itself, said by the other side. */
-  backend_refused: reason<{ target: string; what: string; why: string }>('failed_precondition', (f) => `${f.target} does not take ${f.what}: ${f.why}`),
+  backend_refused: reason<{ target: string; what: string; why: string; help?: string | undefined }>(
+    'failed_precondition',
+    (f) => `${f.target} does not take ${f.what}: ${f.why}`,
+    { remedy: (f) => f.help ?? 'see holdfast doctor --targets' },
+  ),
   backend_exhausted: reason<{ target: string; why: string }>('resource_exhausted', (f) => `${f.target} has no room: ${f.why}`, { retryable: true }),
   /** The connection ended without a status: what was started may still run, and how it ends is not known. */
   contact_lost: reason<{ target: string; why: string }>(

@@ -21,6 +21,8 @@ export type Attempt =
   | { readonly kind: 'full' }
   /** The connection is no more, or its master does not answer. */
   | { readonly kind: 'dead' }
+  /** One of both: ssh ended without a word, and the master serves. */
+  | { readonly kind: 'unsure' }
 
 export interface ChannelSettings {
   readonly argv: readonly string[]
@@ -32,6 +34,9 @@ export interface ChannelSettings {
 /** How often it is looked whether the master of a channel that does not come about still answers. */
 const lookMs = 5_000
 const stdoutBuffer = 256 * 1024
+/** What login files started in the background holds the streams for as long as it lives: nothing of the program comes after so much silence. */
+const silenceMs = 1_000
+const silenceLookMs = 100
 
 export async function attemptChannel(call: SshCall, path: string, request: ChannelSettings): Promise<Attempt> {
   const marks = marksOf(randomBytes(9).toString('hex'))
@@ -111,12 +116,14 @@ function judge({ code, printed }: Refused, said: string, serves: boolean, call: 
   if (/Control socket connect|read from master failed|mux_client|kex_exchange_identification/.test(said)) return { kind: 'dead' }
   if (!serves) return { kind: 'dead' }
   const words = `${printed}\n${said}`.trim().split('\n').slice(-3).join('; ')
-  // So ends an ssh whose connection goes just then, while its master is still there for a moment.
-  if (code === 255 && words === '') return { kind: 'dead' }
+  // So ends an ssh whose connection goes just then, while its master is still there for a moment; and one whose session was refused while
+  // others were being opened.
+  if (code === 255 && words === '') return { kind: 'unsure' }
   throw failure('backend_refused', {
     target: call.place.title,
     what: 'commands',
     why: `the login shell of the account ended ${code === null ? 'by a signal' : `with status ${code}`} before it started one${words ? `, and said: ${words}` : ''}`,
+    help: 'see whether the account may run commands (a forced command, nologin), and whether its login files end the shell (exit, set -e)',
   })
 }
 
@@ -140,10 +147,30 @@ function takeOutput(launched: Launched, far: FarStderr): Output {
         resolve()
       })
     })
+  let movedAt = 0
+  let isWaiting = false
+  launched.stdout.on('data', () => {
+    movedAt = performance.now()
+  })
   launched.stdout.pipe(stdout)
   stdout.once('close', () => launched.stdout.destroy())
+  /** The program is over: lets go of what others hold, once all of it was taken and nothing comes any more. */
+  const waitForSilence = (): void => {
+    isWaiting = true
+    const timer = setInterval(() => {
+      if (stdout.readableLength > 0 || stderr.readableLength > 0) movedAt = performance.now()
+      if (performance.now() - movedAt < silenceMs) return
+      clearInterval(timer)
+      endGroup(launched)
+      launched.stdout.destroy()
+      launched.stderr.destroy()
+    }, silenceLookMs)
+    void arrived.then(() => clearInterval(timer))
+  }
   launched.stderr.on('data', (chunk: Buffer) => {
+    movedAt = performance.now()
     const bytes = far.push(chunk)
+    if (far.status !== undefined && !isWaiting) waitForSilence()
     if (bytes.length === 0 || stderr.destroyed || stderr.write(bytes)) return
     launched.stderr.pause()
   })
@@ -154,8 +181,8 @@ function takeOutput(launched: Launched, far: FarStderr): Output {
       const rest = far.finish()
       if (!stderr.destroyed) stderr.end(rest)
     }),
-  ])
-  return { stdout, stderr, arrived: arrived.then(() => {}) }
+  ]).then(() => {})
+  return { stdout, stderr, arrived }
 }
 
 const maxPrintedBytes = 4_096
@@ -204,7 +231,9 @@ function toChannel(launched: Launched, { stdout, stderr, arrived }: Output, far:
   const ended = (async (): Promise<ExitStatus> => {
     await Promise.race([Promise.all([arrived, launched.exit]).then(() => Promise.all([taken(stdout), taken(stderr)])), givenUp])
     if (far.status !== undefined) return { exitCode: far.status }
-    throw failure('contact_lost', { target: call.place.title, why: why ?? 'the connection ended without a word of how the program ended' })
+    const elsewhere = 'its login files lead the standard error elsewhere, where the end of a program is told'
+    const silent = 'the connection ended without a word of how the program ended'
+    throw failure('contact_lost', { target: call.place.title, why: why ?? (far.begun ? silent : elsewhere) })
   })()
   ended.catch(() => {})
   return {

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { join } from 'node:path'
 import type { Channel, ChannelRequest, Door } from '../../core/channel.ts'
 import { failure } from '../../core/errors.ts'
-import { attemptChannel, type SshChannel } from './channel.ts'
+import { type Attempt, attemptChannel, type SshChannel } from './channel.ts'
 import { doorThrough } from './door.ts'
 import { findMaster, isServing, startMaster } from './master.ts'
 import type { SshCall } from './settings.ts'
@@ -23,6 +23,8 @@ interface Connection {
   readonly name: string
   /** Ours, with the sockets of their masters. */
   readonly channels: Map<SshChannel, string>
+  /** How many are being opened. */
+  opening: number
   /** No room when last tried. */
   full: boolean
   /** The socket of a master that is no more, or does not answer. */
@@ -52,6 +54,7 @@ export class Connections {
     this.all = Array.from({ length: maxConnections }, (_, at) => ({
       name: join(settings.folder, `${settings.call.key}-${at}`),
       channels: new Map<SshChannel, string>(),
+      opening: 0,
       full: false,
       dead: undefined,
       starting: undefined,
@@ -87,11 +90,12 @@ export class Connections {
         continue
       }
       const socket = await this.serve(connection, signal)
-      const attempt = socket === undefined ? { kind: 'full' as const } : await attemptChannel(this.settings.call, socket, { argv, signal, ...this.settings })
+      const attempt = await this.attempt(connection, socket, { argv, signal })
       if (socket !== undefined && attempt.kind === 'open') return this.hold(connection, socket, attempt.channel)
-      if (attempt.kind === 'full') connection.full = true
+      const isFull = attempt.kind === 'full' || (attempt.kind === 'unsure' && isInUse(connection))
+      if (isFull) connection.full = true
       else if (findMaster(connection.name) === socket) connection.dead = socket
-      failed += attempt.kind === 'full' ? 0 : 1
+      failed += isFull ? 0 : 1
       if (failed >= maxAttempts) throw failure('backend_unavailable', { target: title, why: 'each connection ended before it could be used' })
     }
   }
@@ -100,6 +104,16 @@ export class Connections {
   async door(socket: string): Promise<Door | undefined> {
     const master = this.all[0] && findMaster(this.all[0].name)
     return master === undefined || this.closing.signal.aborted ? undefined : doorThrough(this.settings.call, master, socket)
+  }
+
+  private async attempt(connection: Connection, socket: string | undefined, request: ChannelRequest): Promise<Attempt> {
+    if (socket === undefined) return { kind: 'full' }
+    connection.opening += 1
+    try {
+      return await attemptChannel(this.settings.call, socket, { ...this.settings, ...request })
+    } finally {
+      connection.opening -= 1
+    }
   }
 
   /** Lets go of all channels; what others share lives on. */
@@ -125,7 +139,7 @@ export class Connections {
     try {
       return await unlessAborted(connection.starting, signal)
     } catch (error) {
-      if (connection === this.all[0] || signal?.aborted || !this.all.some(({ channels }) => channels.size > 0)) throw error
+      if (connection === this.all[0] || signal?.aborted || !this.all.some(isInUse)) throw error
       return undefined
     }
   }
@@ -169,6 +183,8 @@ export class Connections {
     this.watching = false
   }
 }
+
+const isInUse = ({ channels, opening }: Connection): boolean => channels.size + opening > 0
 
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise

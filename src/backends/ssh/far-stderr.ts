@@ -12,7 +12,8 @@ export class FarStderr {
   status: number | undefined
   private readonly begin: Buffer
   private readonly end: Buffer
-  private begun = false
+  /** The program's own words follow. */
+  begun = false
   private held: Buffer = none
   private before: Buffer = none
 

@@ -62,7 +62,9 @@ const faults: readonly (readonly [RegExp, Fault])[] = [
       failure('backend_unauthenticated', {
         target: place.title,
         why: `${match[1] ?? place.user} was not let in; it takes ${match[2]}, ${offersOf(said)}${troublesOf(said)}${overJump(place)}`,
-        help: 'put the public key into ~/.ssh/authorized_keys of the account, or name the right one (IdentityFile), or load it into the agent (ssh-add); nobody is asked for passwords here',
+        help: isLocked(said)
+          ? lockedHelp
+          : 'put the public key into ~/.ssh/authorized_keys of the account, or name the right one (IdentityFile), or load it into the agent (ssh-add); nobody is asked for passwords here',
       }),
   ],
   [
@@ -148,8 +150,14 @@ function offersOf(said: string): string {
   return offers.length > 0 ? `offered was ${offers.slice(0, 5).join(', ')}${offers.length > 5 ? ` and ${offers.length - 5} more` : ''}` : 'no key was offered'
 }
 
+const lockedHelp = 'load the key into the agent (ssh-add), which asks for its passphrase; nobody is asked for one here'
+
+/** The server takes a key, and then it is not there to sign with. */
+const isLocked = (said: string): boolean => /Server accepts key: /.test(said)
+
 /** What kept keys from being used. */
 function troublesOf(said: string): string {
+  if (isLocked(said)) return '; it takes that key, which could not be used: it has a passphrase, and no agent has it'
   const troubles = said
     .split('\n')
     .filter((line) => /^(?:Load key|sign_and_send_pubkey|.*UNPROTECTED PRIVATE KEY|Bad permissions|.*no such identity)/i.test(line))

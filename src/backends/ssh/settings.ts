@@ -34,7 +34,8 @@ export async function readSettings(target: SshTarget, tools: SshTools, signal: A
   const title = titleOf(target)
   const argv = ['ssh', ...choicesOf(target), ...optionsFor(connectTimeoutMs, tools.aliveMs ?? defaultAliveMs)] as [string, ...string[]]
   const env = sshEnvironment(tools.env)
-  const said = await ask([...argv, '-G', '--', target.host], env, title, signal)
+  // With a command, without which it refuses to go into the background, should the person have wanted that.
+  const said = await ask([...argv, '-G', '--', target.host, 'true'], env, title, signal)
   const settings = parseSettings(said)
   const more: string[] = []
   // A key that has changed is never taken for the old one, whatever else is trusted.

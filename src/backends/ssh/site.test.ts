@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -124,7 +124,8 @@ describe.skipIf(!hasSshServer('the backend ssh'))('an account over ssh', () => {
 
   it('B075: takes more commands at once than the server allows sessions, and many after each other', async () => {
     const site = await siteOf()
-    const many = await Promise.all(Array.from({ length: 12 }, (_, i) => run(site, `sleep 1; echo ${i}`)))
+    // More than all connections together carry.
+    const many = await Promise.all(Array.from({ length: 30 }, (_, i) => run(site, `sleep 0.5; echo ${i}`)))
     expect(many).toEqual(many.map((_, i) => ({ status: { exitCode: 0 }, out: `${i}\n`, err: '' })))
     for (let i = 0; i < 30; i += 1) expect((await run(site, `cat > file-${i}`, `text ${i}`)).status).toEqual({ exitCode: 0 })
     expect(readFileSync(join(server.home, 'file-29'), 'utf8')).toBe('text 29')
@@ -235,6 +236,13 @@ describe.skipIf(!hasSshServer('the backend ssh'))('an account over ssh', () => {
     const other = await another({ files: { '.bashrc': `${shout}sleep 1\n`, '.profile': shout, '.bash_profile': shout } })
     const site = await siteOf(other.target())
     expect(await run(site, 'echo out; echo err >&2; exit 3')).toEqual({ status: { exitCode: 3 }, out: 'out\n', err: 'err\n' })
+    // What they leave in the background holds the streams for as long as it lives.
+    writeFileSync(join(other.home, '.bashrc'), 'sleep 300 &\n')
+    const began = performance.now()
+    expect(await run(await siteOf(other.target()), 'echo out; echo err >&2; exit 3')).toEqual({ status: { exitCode: 3 }, out: 'out\n', err: 'err\n' })
+    expect(performance.now() - began).toBeLessThan(100_000)
+    writeFileSync(join(other.home, '.bashrc'), 'exec 2>&1\n')
+    expect((await refusal(siteOf(other.target()))).message).toContain('its login files lead the standard error elsewhere')
     writeFileSync(join(other.home, '.bashrc'), 'exec sleep 60\n')
     const slow = await refusal(siteOf(other.target(), { loginMs: 1_000 }))
     expect(slow).toMatchObject({
@@ -276,6 +284,7 @@ describe.skipIf(!hasSshServer('the backend ssh'))('an account over ssh', () => {
       'ExitOnForwardFailure yes',
       'LogLevel QUIET',
       'StdinNull yes',
+      'ForkAfterAuthentication yes',
       'SessionType none',
       'SetEnv HF_WORD=passed',
     ])
@@ -342,6 +351,13 @@ describe.skipIf(!hasSshServer('the backend ssh'))('an account over ssh', () => {
       expect(error.message).toMatch(/ takes publickey, offered was \S+stranger SHA256:/)
       const none = await errorOf([`IdentityFile ${join(server.folder, 'no-such-key')}`], 'no-key-config')
       expect(none.message).toContain('no key was offered')
+      const locked = join(server.folder, 'locked')
+      copyFileSync(server.key, locked)
+      chmodSync(locked, 0o600)
+      spawnSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'secret', '-f', locked])
+      const unable = await errorOf([`IdentityFile ${locked}`], 'locked-config')
+      expect(unable).toMatchObject({ code: 'unauthenticated', details: { remedy: expect.stringContaining('ssh-add') } })
+      expect(unable.message).toContain('it has a passphrase, and no agent has it')
     })
 
     it('because nobody listens, or there is no such host', async () => {

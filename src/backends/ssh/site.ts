@@ -2,7 +2,7 @@ import type { Channel, ChannelRequest, Site, SiteState } from '../../core/channe
 import { failure, messageOf } from '../../core/errors.ts'
 import type { SshTarget } from '../../core/target.ts'
 import { Connections } from './connections.ts'
-import { unreachable } from './faults.ts'
+import { type Place, unreachable } from './faults.ts'
 import { sweepSockets } from './master.ts'
 import { readSettings, titleOf } from './settings.ts'
 import { connectionsFolder, type SshTools } from './tools.ts'
@@ -10,7 +10,8 @@ import { connectionsFolder, type SshTools } from './tools.ts'
 const defaultIdleMs = 600_000
 const defaultLoginMs = 60_000
 const defaultGreetMs = 10_000
-const examineMs = 30_000
+/** For the answer to a small question, once it can be asked. */
+const answerMs = 30_000
 const maxAnswerBytes = 64 * 1024
 
 /** An account on another machine. Rejects with what to do where it cannot be reached as the person's configuration of ssh says. */
@@ -24,15 +25,24 @@ export async function openSshSite(target: SshTarget, tools: SshTools, signal?: A
   const connections = new Connections({ call, folder: folder.path, idleMs, loginMs, greetMs })
   try {
     await connections.connect(signal)
-    const root = target.root ?? (await homeFolder(connections, title, signal))
-    return toSite({ target, title, root, connections })
+    // The login files may take their time.
+    const root = target.root ?? (await homeFolder({ connections, place: call.place, withinMs: loginMs + answerMs, signal }))
+    return toSite({ target, title, root, connections, place: call.place })
   } catch (error) {
     connections.close()
     throw error
   }
 }
 
-function toSite({ target, title, root, connections }: { target: SshTarget; title: string; root: string; connections: Connections }): Site {
+interface SiteParts {
+  readonly target: SshTarget
+  readonly title: string
+  readonly root: string
+  readonly connections: Connections
+  readonly place: Place
+}
+
+function toSite({ target, title, root, connections, place }: SiteParts): Site {
   return {
     backend: 'ssh',
     handle: target,
@@ -42,34 +52,50 @@ function toSite({ target, title, root, connections }: { target: SshTarget; title
     privateFolders: [],
     open: (request) => connections.open(request),
     door: (socket) => connections.door(socket),
-    examine: () => examine(connections),
+    examine: () => examine({ connections, place, withinMs: answerMs }),
     close: async () => connections.close(),
     destroy: async () => connections.close(),
   }
 }
 
 /** Where the account is at home, which is where its commands are to run. */
-async function homeFolder(connections: Connections, title: string, signal: AbortSignal | undefined): Promise<string> {
-  const said = await ask(connections, ['/bin/sh', '-c', 'cd "$HOME" 2>/dev/null; pwd -P'], signal)
+async function homeFolder(terms: QuestionTerms): Promise<string> {
+  const said = await ask(['/bin/sh', '-c', 'cd "$HOME" 2>/dev/null; pwd -P'], terms)
   const path = said.replace(/\n$/, '')
   if (!path.startsWith('/'))
-    throw failure('backend_refused', { target: title, what: 'a question for its home directory', why: `it answered ${JSON.stringify(path)}` })
+    throw failure('backend_refused', { target: terms.place.title, what: 'a question for its home directory', why: `it answered ${JSON.stringify(path)}` })
   return path
 }
 
-async function examine(connections: Connections): Promise<SiteState> {
+async function examine(terms: QuestionTerms): Promise<SiteState> {
   try {
-    await ask(connections, ['true'], AbortSignal.timeout(examineMs))
+    await ask(['true'], terms)
     return { kind: 'up' }
   } catch (error) {
     return { kind: 'unknown', why: messageOf(error) }
   }
 }
 
+interface QuestionTerms {
+  readonly connections: Connections
+  readonly place: Place
+  readonly withinMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
 /** What a small program there prints. */
-async function ask(connections: Connections, argv: ChannelRequest['argv'], given: AbortSignal | undefined): Promise<string> {
-  const limit = AbortSignal.timeout(examineMs)
+async function ask(argv: ChannelRequest['argv'], { connections, place, withinMs, signal: given }: QuestionTerms): Promise<string> {
+  const limit = AbortSignal.timeout(withinMs)
   const signal = given ? AbortSignal.any([given, limit]) : limit
+  try {
+    return await answerTo(argv, connections, signal)
+  } catch (error) {
+    if (!limit.aborted || given?.aborted) throw error
+    throw unreachable(place, `it answered no question within ${Math.round(withinMs / 1000)} seconds`, `try it by hand: ${place.byHand}`)
+  }
+}
+
+async function answerTo(argv: ChannelRequest['argv'], connections: Connections, signal: AbortSignal): Promise<string> {
   const channel = await connections.open({ argv, signal })
   const letGo = (): void => channel.close()
   signal.addEventListener('abort', letGo, { once: true })
