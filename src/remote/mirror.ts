@@ -96,7 +96,10 @@ export function openMirroredSession({ link, elders, folderOf }: MirrorPlace): Su
   /** Starts it once, whatever becomes of the connection meanwhile. */
   async function startOnce(command: ResolvedCommand, terms: SupervisionTerms): Promise<Found> {
     for (;;) {
-      const { session } = await link.current()
+      // Whoever has no contact has asked for nothing.
+      const { session } = await link.current().catch((error: unknown) => {
+        throw hasReason(error, 'supervisor_lost') ? failure('supervisor_lost', { why: String(error.details.why), unsent: true }, error) : error
+      })
       try {
         return { kind: 'running', run: await session.start(command, terms) }
       } catch (error) {

@@ -347,6 +347,8 @@ describe.runIf(program.kind === 'found')('a site with a supervisor', () => {
     expect([error.details.reason, error.message]).toEqual(['supervisor_lost', expect.stringContaining('it was removed')])
     expect(performance.now() - begun).toBeLessThan(10_000)
     expect(session.open).toBe(false)
+    const late = await errorOf(session.start(command(far, 'touch late', 'late'), terms(far, 'late')))
+    expect(late.details).toMatchObject({ reason: 'supervisor_lost', unsent: true })
   }, 30_000)
 
   it('a run that its site knows nothing of any more, as after a restart of a container, is attached to no more', async () => {
