@@ -52,11 +52,13 @@ export function whyNoEngine(kind: EngineKind, tests: string): string | undefined
   return why
 }
 
-export async function startEngine(kind: EngineKind): Promise<TestEngine> {
+/** `keepsAlive`: containers of Docker run on while the daemon is started anew. */
+export async function startEngine(kind: EngineKind, { keepsAlive = false }: { readonly keepsAlive?: boolean } = {}): Promise<TestEngine> {
   // Sockets have short names at most.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hfe-')))
   const socketPath = join(folder, 's')
-  let daemon = await startDaemon(kind, folder, socketPath)
+  writeFileSync(join(folder, 'daemon.json'), JSON.stringify({ 'live-restore': keepsAlive }))
+  let { daemon, driver } = await startDaemon(kind, folder, socketPath, kind === 'docker' ? ['overlay2', 'vfs'] : ['overlay', 'vfs'])
   const engine: TestEngine = {
     kind,
     address: `unix://${socketPath}`,
@@ -75,7 +77,9 @@ export async function startEngine(kind: EngineKind): Promise<TestEngine> {
     kill: () => void daemon.kill('SIGKILL'),
     async start() {
       await exitOf(daemon)
-      daemon = await startDaemon(kind, folder, socketPath)
+      await forgetHelper(join(folder, 'e/containerd/containerd.pid'))
+      // With another one it would know nothing of what is there.
+      ;({ daemon, driver } = await startDaemon(kind, folder, socketPath, [driver]))
     },
     async close() {
       try {
@@ -100,8 +104,12 @@ export async function startEngine(kind: EngineKind): Promise<TestEngine> {
   return engine
 }
 
-async function startDaemon(kind: EngineKind, folder: string, socketPath: string): Promise<ChildProcess> {
-  const drivers = kind === 'docker' ? ['overlay2', 'vfs'] : ['overlay', 'vfs']
+async function startDaemon(
+  kind: EngineKind,
+  folder: string,
+  socketPath: string,
+  drivers: readonly string[],
+): Promise<{ readonly daemon: ChildProcess; readonly driver: string }> {
   let log = ''
   for (const driver of drivers) {
     const { file, args, env } = kind === 'docker' ? dockerCommand(folder, socketPath, driver) : podmanCommand(folder, socketPath, driver)
@@ -121,13 +129,28 @@ async function startDaemon(kind: EngineKind, folder: string, socketPath: string)
     child.stderr?.on('data', keep)
     const until = performance.now() + readyMs
     while (child.exitCode === null && child.signalCode === null && performance.now() < until) {
-      if ((await ask(socketPath, 'GET', '/_ping').catch(() => undefined))?.status === 200) return child
+      if ((await ask(socketPath, 'GET', '/_ping').catch(() => undefined))?.status === 200) return { daemon: child, driver }
       await delay(50)
     }
     child.kill('SIGKILL')
     await exitOf(child)
   }
   throw new Error(`no ${kind} could be started:\n${log}`)
+}
+
+/** The helper of a daemon that was killed dies with it, a moment later; a next daemon would wait for one that nobody has buried yet. */
+async function forgetHelper(pidFile: string): Promise<void> {
+  if (!existsSync(pidFile)) return
+  const status = `/proc/${readFileSync(pidFile, 'utf8').trim()}/status`
+  const lives = (): boolean => {
+    try {
+      return !/^State:\s+[ZX]/m.test(readFileSync(status, 'utf8'))
+    } catch {
+      return false
+    }
+  }
+  while (lives()) await delay(20)
+  rmSync(pidFile, { force: true })
 }
 
 interface DaemonCommand {
@@ -139,7 +162,6 @@ interface DaemonCommand {
 function dockerCommand(folder: string, socketPath: string, driver: string): DaemonCommand {
   // An empty configuration of its own: that of the machine is for its own daemon.
   const config = join(folder, 'daemon.json')
-  writeFileSync(config, '{}')
   const places = ['--data-root', join(folder, 'd'), '--exec-root', join(folder, 'e'), '--pidfile', join(folder, 'pid'), '--config-file', config]
   return { file: 'dockerd', args: [...places, '-H', `unix://${socketPath}`, '--storage-driver', driver, '--bridge=none', '--iptables=false'] }
 }

@@ -109,6 +109,8 @@ for (const kind of engineKinds) {
         describeComplaints(kind, { open: rowsOf(supervisor, supervisor === 'auto' ? inWorktree : alone) })
         if (!isWhole && supervisor === 'never') return
         describeFiles(kind, {
+          // In plain mode each call is an exec of its own, which takes Podman half a second.
+          ...(supervisor === 'never' ? { rowMs: 300_000 } : {}),
           async open() {
             const parent = makeFolder(world.path(`files-${supervisor}`))
             const root = `${parent}/ws`

@@ -65,11 +65,19 @@ export interface EngineTraits {
   /** The users there are others here, unless a container says no. */
   readonly remapped: boolean
   readonly selinux: boolean
+  /** Containers run on while the engine is started anew (live-restore). */
+  readonly keepsAlive: boolean
 }
 
-export function traitsOf(securityOptions: readonly string[] | null | undefined): EngineTraits {
-  const has = (name: string): boolean => (securityOptions ?? []).some((option) => option.split(',').includes(`name=${name}`))
-  return { rootless: has('rootless'), remapped: has('userns'), selinux: has('selinux') }
+/** The answer of Docker to a question for itself, as far as it matters. */
+export interface EngineInfo {
+  readonly SecurityOptions?: readonly string[] | null
+  readonly LiveRestoreEnabled?: boolean
+}
+
+export function traitsOf({ SecurityOptions, LiveRestoreEnabled }: EngineInfo): EngineTraits {
+  const has = (name: string): boolean => (SecurityOptions ?? []).some((option) => option.split(',').includes(`name=${name}`))
+  return { rootless: has('rootless'), remapped: has('userns'), selinux: has('selinux'), keepsAlive: LiveRestoreEnabled === true }
 }
 
 /** The same for the same wish, whoever asks: what of it a container was made for. */
@@ -125,7 +133,8 @@ export function containerBody(request: ContainerRequest, traits: EngineTraits): 
       [labels.workspace]: placement.workspace,
     },
     HostConfig: {
-      AutoRemove: true,
+      // Docker removes such a container also when it is itself started anew, whether or not that goes on.
+      AutoRemove: !traits.keepsAlive,
       NetworkMode: target.network ?? 'none',
       ReadonlyRootfs: target.readOnly === true,
       CapDrop: ['ALL'],

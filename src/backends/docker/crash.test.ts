@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundle } from '../../../test/support/bundle.ts'
 import { until } from '../../../test/support/clock.ts'
 import { startEngine, type TestEngine, whyNoEngine } from '../../../test/support/docker-engine.ts'
+import type { DockerTarget } from '../../core/target.ts'
+import { openRemote } from '../../remote/open.ts'
+import { supervisorFor } from '../../supervisor/program.ts'
 import { reapDocker } from './reap.ts'
+import { openDockerSite } from './site.ts'
 
 /** Opens a site and says so; each request to the engine is a connection of its own, so that a kill falls on one of them. */
 const source = `
@@ -85,5 +89,67 @@ describe.skipIf(whyNoEngine('docker', 'kills'))('kill -9 while a container is ma
     await until(async () => (await engine.containers()).length === 0)
     const { json } = await engine.api('GET', '/volumes')
     expect((json as { Volumes: unknown[] | null }).Volumes ?? []).toEqual([])
+  }, 120_000)
+})
+
+describe.skipIf(whyNoEngine('docker', 'restarts of the daemon'))('a daemon that is killed and started again, and keeps containers alive', () => {
+  let engine: TestEngine
+  let folder: string
+
+  beforeAll(async () => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'hf-restart-')))
+    engine = await startEngine('docker', { keepsAlive: true })
+  }, 120_000)
+  afterAll(async () => {
+    await engine?.close()
+    rmSync(folder, { recursive: true, force: true })
+  }, 60_000)
+
+  const openSite = (key: string) => {
+    const tools = { env: engine.env, root: folder, mounts: [], owner: 'test', key, uid: 0, gid: 0, now: Date.now }
+    return openDockerSite({ backend: 'docker', image: engine.image }, tools, new AbortController().signal)
+  }
+  const folderOf = (run: string): string => {
+    mkdirSync(join(folder, 'runs', run), { recursive: true })
+    return join(folder, 'runs', run)
+  }
+
+  it('has its commands go on, is read on from where it stood, and what has ended there is cleared up by who comes next', async () => {
+    // Without a way past the engine.
+    const site = { ...(await openSite('kept')), door: async () => undefined }
+    const session = await openRemote({ site, target: {}, programFor: supervisorFor, folderOf, mounted: folder })
+    if (session.place.kind !== 'supervised') throw new Error(session.place.why)
+    const script = `echo before; until [ -e '${folder}/go' ]; do sleep 0.1; done; echo after`
+    const commands = session.place.session
+    const run = await commands.start(
+      { argv: ['sh', '-c', script], cwd: folder, env: { PATH: '/usr/bin:/bin' }, stdin: 'none', mark: 'one' },
+      {
+        id: 'one',
+        folder: folderOf('one'),
+        limits: { timeoutMs: 100_000, idleTimeoutMs: null, graceMs: 2_000, maxOutputBytes: 1_000_000 },
+        leftovers: 'report',
+        input: undefined,
+        inputEnds: true,
+        bound: false,
+        listen: { kind: 'everything' },
+      },
+    )
+    const log = join(folderOf('one'), 'stdout.log')
+    await until(() => readFileSync(log, 'latin1') === 'before\n')
+    engine.kill()
+    await engine.start()
+    writeFileSync(join(folder, 'go'), '')
+    // Contact was lost, or is found to be.
+    const end = await run.ended.catch(async () => (await commands.attach('one', { kind: 'nothing' }))?.ended)
+    expect(end).toMatchObject({ exitCode: 0 })
+    await until(() => readFileSync(log, 'latin1') === 'before\nafter\n')
+    await session.close()
+    // This engine removes nothing by itself.
+    await engine.api('POST', `/containers/${(site.handle as DockerTarget).container}/stop?t=0`)
+    expect(await engine.containers()).toHaveLength(1)
+    const other = await openSite('other')
+    expect(await engine.containers()).toHaveLength(1)
+    await other.destroy()
+    expect(await engine.containers()).toEqual([])
   }, 120_000)
 })

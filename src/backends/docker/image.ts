@@ -35,7 +35,7 @@ export async function requireImage(
   if (pull === 'never') {
     throw failure('backend_missing', { target, what: `image ${ref} in the engine`, why: 'and "pull" is "never"', help: `docker pull ${ref}, or build it` })
   }
-  await pullImage(engine, ref, target, tools, signal)
+  await pullImage(engine, ref, pull, tools, signal)
   const pulled = await findImage(engine, ref, signal)
   if (pulled) return pulled
   throw failure('backend_missing', { target, what: `image ${ref} after it was pulled` })
@@ -70,7 +70,8 @@ interface PullLine {
   readonly error?: string
 }
 
-async function pullImage(engine: Engine, ref: string, target: string, { env, progress }: PullTools, signal: AbortSignal): Promise<void> {
+async function pullImage(engine: Engine, ref: string, pull: 'missing' | 'always', { env, progress }: PullTools, signal: AbortSignal): Promise<void> {
+  const target = `docker image ${ref}`
   const lastPart = ref.slice(ref.lastIndexOf('/') + 1)
   // Without a tag the engine would pull all there are.
   const whole = lastPart.includes(':') || lastPart.includes('@') ? ref : `${ref}:latest`
@@ -95,7 +96,7 @@ async function pullImage(engine: Engine, ref: string, target: string, { env, pro
     if (body.errored) throw body.errored
     if (!body.complete) throw failure('backend_unavailable', { target, why: 'the engine broke off the pull', help: 'try again' })
   } catch (error) {
-    throw pullTrouble(error, ref, target)
+    throw pullTrouble(error, ref, target, pull)
   }
 }
 
@@ -108,7 +109,7 @@ function parseLine(text: string): PullLine {
   }
 }
 
-function pullTrouble(error: unknown, ref: string, target: string): unknown {
+function pullTrouble(error: unknown, ref: string, target: string, pull: 'missing' | 'always'): unknown {
   if (error instanceof HoldfastError) return error
   if (!(error instanceof EngineRefusal)) {
     return failure('backend_unavailable', { target, why: `the pull broke off (${errnoOf(error) ?? String(error)})`, help: 'try again' }, error)
@@ -116,8 +117,10 @@ function pullTrouble(error: unknown, ref: string, target: string): unknown {
   const why = error.message
   if (/no space left on device/i.test(why)) return failure('backend_exhausted', { target, why }, error)
   if (/dial tcp|no such host|lookup |connection refused|network is unreachable|i\/o timeout|tls handshake|pinging container registry|proxyconnect/i.test(why)) {
-    const help = `bring the image there another way (docker load, docker build), or give the engine a way to the registry; then "pull": "never" keeps it from asking`
-    return failure('backend_unavailable', { target, why: `it is not in the engine, and the registry cannot be reached: ${why}`, help }, error)
+    const other = pull === 'always' ? '"pull": "missing" takes what the engine has; or' : 'bring the image there another way (docker load, docker build), or'
+    const asked = pull === 'always' ? '"pull" is "always"' : 'it is not in the engine'
+    const help = `${other} give the engine a way to the registry`
+    return failure('backend_unavailable', { target, why: `${asked}, and the registry cannot be reached: ${why}`, help }, error)
   }
   if (/unauthorized|authentication required|denied/i.test(why)) {
     const help = `see whether the name is right; docker login, where the registry wants to know who asks`

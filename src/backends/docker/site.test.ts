@@ -306,6 +306,7 @@ for (const kind of engineKinds) {
       const error = await refusal({ image: 'registry.invalid/none' }, { progress: (line) => lines.push(line) })
       expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining('registry cannot be reached') })
       expect(lines[0]).toBe('pulling registry.invalid/none:latest')
+      expect((await refusal({ image: 'registry.invalid/none', pull: 'always' })).message).toContain('"pull" is "always", and the registry cannot be reached')
     })
 
     it.concurrent('that cannot be started leaves nothing', async () => {

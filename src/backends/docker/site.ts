@@ -9,6 +9,7 @@ import {
   type ContainerRequest,
   containerBody,
   containerName,
+  type EngineInfo,
   type EngineTraits,
   foldersToMake,
   labels,
@@ -144,6 +145,7 @@ async function findByName(engine: Engine, name: string, title: string, signal: A
 /** Undefined where another one has just made it. */
 async function createNew(engine: Engine, request: ContainerRequest, name: string, title: string, signal: AbortSignal): Promise<ContainerFacts | undefined> {
   const traits = await traitsOfEngine(engine, signal)
+  if (traits.keepsAlive) await removeEnded(engine, signal).catch(() => {})
   let created: { readonly Id: string; readonly Warnings?: readonly string[] | null }
   try {
     created = await engine.askJson({
@@ -174,10 +176,17 @@ async function traitsOfEngine(engine: Engine, signal: AbortSignal): Promise<Engi
   const { at } = engine.endpoint
   // Podman takes seconds to tell of itself, and its socket belongs to the account that it runs as.
   if (engine.product === 'podman' && 'socketPath' in at) {
-    return { rootless: (statSync(at.socketPath, { throwIfNoEntry: false })?.uid ?? 0) !== 0, remapped: false, selinux: existsSync('/sys/fs/selinux/enforce') }
+    const rootless = (statSync(at.socketPath, { throwIfNoEntry: false })?.uid ?? 0) !== 0
+    return { rootless, remapped: false, selinux: existsSync('/sys/fs/selinux/enforce'), keepsAlive: false }
   }
-  const { SecurityOptions } = await engine.askJson<{ SecurityOptions?: readonly string[] | null }>({ method: 'GET', path: '/info', signal })
-  return traitsOf(SecurityOptions)
+  return traitsOf(await engine.askJson<EngineInfo>({ method: 'GET', path: '/info', signal }))
+}
+
+/** Containers of ours that have ended, where the engine does not remove them itself. Who makes one clears up what is left of others. */
+async function removeEnded(engine: Engine, signal: AbortSignal): Promise<void> {
+  const filters = JSON.stringify({ label: [labels.key], status: ['exited', 'dead'] })
+  const ended = await engine.askJson<readonly { readonly Id: string }[]>({ method: 'GET', path: '/containers/json', query: { all: '1', filters }, signal })
+  await Promise.allSettled(ended.map(({ Id }) => remove(engine, Id)))
 }
 
 /** From created to running. What cannot be started is removed again. */
