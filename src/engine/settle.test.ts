@@ -138,6 +138,23 @@ describe('settling a run', () => {
     expect(waiting.endings.length).toBe(1)
   })
 
+  it('takes an answer that comes late for as true as one that comes at once', async () => {
+    const running = scriptedRunning({})
+    const { clock, endings } = begin(running, { held: true })
+    let asked = 0
+    const busy = async (): Promise<boolean> => {
+      asked += 1
+      await new Promise<void>((resolve) => void clock.after(2_000, resolve))
+      return asked === 1
+    }
+    Object.assign(running, { busy })
+    running.exit({ exitCode: 0 })
+    await clock.advance(2_500)
+    expect([asked, endings]).toEqual([2, []])
+    await clock.advance(2_100)
+    expect(endings.length).toBe(1)
+  })
+
   it('goes from the polite signal to the one that cannot be refused only after the grace', async () => {
     const running = scriptedRunning({ onSignal: (name, self) => (name === 'SIGKILL' ? self.exit({ signal: 'SIGKILL', number: 9 }) : undefined) })
     const { clock, endings } = begin(running, { limits: { timeoutMs: 100, graceMs: 700 } })

@@ -19,6 +19,8 @@ const killConfirmMs = 2_000
 const drainMs = 1_000
 /** After the exit: silence that counts as the end of what the pipe held, once no process is about to go on. */
 const drainQuietMs = 40
+/** How many answers of the backend may take their time. */
+const slowAnswers = 2
 
 /** After the exit: how long a process may take to vanish without counting as left behind. */
 const goingMs = 25
@@ -223,8 +225,9 @@ async function drain({ running, outputEnded, clock }: WatchRequest, lastByteAt: 
   outputEnded.then(() => {
     state.ended = true
   })
-  const deadline = clock.now() + drainMs
+  let deadline = clock.now() + drainMs
   let quietSince = clock.now()
+  let patience = slowAnswers
   while (!state.ended && clock.now() < deadline) {
     await race(outputEnded, clock, 10, undefined)
     // A timer can fire before the bytes of the same moment are read; a turn of the loop lets them in.
@@ -232,7 +235,11 @@ async function drain({ running, outputEnded, clock }: WatchRequest, lastByteAt: 
     quietSince = Math.max(quietSince, lastByteAt())
     if (clock.now() - quietSince < drainQuietMs) continue
     // On a busy machine a child that was just started may not have had its turn yet.
+    const askedAt = clock.now()
     if (!(await running.busy?.().catch(() => false))) return
     quietSince = clock.now()
+    // Where each answer takes longer than that, it is no less true.
+    if (patience > 0) deadline += quietSince - askedAt
+    patience -= 1
   }
 }
