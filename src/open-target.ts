@@ -6,7 +6,7 @@ import type { FarPlace, OpenTargetRequest, ReapedSites } from './app/far.ts'
 import type { BackendName } from './core/backend.ts'
 import type { Site } from './core/channel.ts'
 import { messageOf } from './core/errors.ts'
-import { type Target, targetKey } from './core/target.ts'
+import { type DockerTarget, type Target, targetKey } from './core/target.ts'
 import { identifySelf, isAlive } from './process/identity.ts'
 
 /** How the sites of targets are opened: the only place that knows the backends that are somewhere else. Each is loaded when it is asked for. */
@@ -142,11 +142,26 @@ function findProgram(name: string, path: string): string | undefined {
 export async function reapSites(targets: readonly Target[], dryRun: boolean, env: Env): Promise<ReapedSites> {
   const places = new Map<string, Target>()
   for (const target of targets) {
-    if (target.backend === 'docker') places.set(JSON.stringify(['docker', target.socket, target.context]), target)
+    if (target.backend === 'docker') {
+      const key = JSON.stringify(['docker', await engineOf(target, env)])
+      // One that names no engine has others to fall back on.
+      if (!places.has(key) || target.socket === undefined) places.set(key, target)
+    }
     if (target.backend === 'kubernetes') places.set(JSON.stringify(['kubernetes', target.kubeconfig, target.context, target.namespace]), target)
   }
   const all = await Promise.all([...places.values()].map((target) => reapAt(target, dryRun, env)))
   return { removed: all.flatMap(({ removed }) => removed), kept: all.flatMap(({ kept }) => kept), problems: all.flatMap(({ problems }) => problems) }
+}
+
+/** The same for the same engine, whoever names it. */
+async function engineOf({ socket, context }: DockerTarget, env: Env): Promise<unknown> {
+  try {
+    const { findEndpoints } = await import('./backends/docker/endpoint.ts')
+    return findEndpoints({ socket, context }, env, process.getuid?.() ?? 0)[0].address
+  } catch {
+    // What is wrong with it is told by whoever asks it.
+    return [socket, context]
+  }
 }
 
 async function reapAt(target: Target, dryRun: boolean, env: Env): Promise<ReapedSites> {
