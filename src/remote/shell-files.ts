@@ -1,11 +1,11 @@
 import type { Site } from '../core/channel.ts'
-import { failure, hasReason } from '../core/errors.ts'
+import { failure } from '../core/errors.ts'
+import { fileCalls } from '../core/file-calls.ts'
 import { isGitName, joinNames, parsePath } from '../core/file-path.ts'
-import { readBytesOf, readLinesOf, readTextOf } from '../core/file-reading.ts'
 import type { FileLink, FileStat, Files } from '../core/files.ts'
 import { Swapped, shellFault } from './shell-fault.ts'
 import { listed } from './shell-file-list.ts'
-import { downloadShellFile, firstBytes, type OpenThere, openShellFile, type ShellFile, statOf } from './shell-file-reading.ts'
+import { downloadShellFile, firstBytes, type OpenThere, openShellFile, statOf } from './shell-file-reading.ts'
 import { changeable, putShellFile, type ScriptTalk, uploadShellFile, type WithScript } from './shell-file-writing.ts'
 import { type FileScript, fileScripts } from './shell-files-script.ts'
 import { type Message, openTalk } from './shell-talk.ts'
@@ -92,15 +92,6 @@ export function createShellFiles(site: Site): Files {
       }
     })
 
-  async function reading<T>(path: string, range: { from?: number; length?: number }, act: (file: ShellFile) => Promise<T>): Promise<T> {
-    const file = await openShellFile(openThere, path, range.from, range.length)
-    try {
-      return await act(file)
-    } finally {
-      file.close()
-    }
-  }
-
   /** A directory is only removed or moved where nothing in it belongs to git. */
   async function unlessHeld(talk: ScriptTalk, path: string, word: string): Promise<Message> {
     const first = await talk.answers(['below', word], workMs)
@@ -111,30 +102,12 @@ export function createShellFiles(site: Site): Files {
   }
 
   return {
-    readText: (path, options = {}) => reading(path, {}, (file) => readTextOf(file, path, options.maxBytes)),
-    readBytes(path, options = {}) {
-      const { from = 0, to = Number.POSITIVE_INFINITY } = options
-      return reading(path, { from, length: Math.max(0, Math.min(firstBytes, to - from)) }, (file) => readBytesOf(file, path, options))
-    },
-    readLines: (path, options = {}) => reading(path, {}, (file) => readLinesOf(file, options)),
+    ...fileCalls({ look, firstBytes, open: (path, { from, length }) => openShellFile(openThere, path, from, length) }),
     write: (path, content) => putShellFile(withScript, 'write', path, content),
     append: (path, content) => putShellFile(withScript, 'append', path, content),
     upload: (path, content, options = {}) => uploadShellFile(withScript, path, content, options),
     download: (path) => downloadShellFile(openThere, path),
     list: async (path, range = {}) => withScript('list', path, [asked(path)], (talk) => listed(talk, range)),
-    async stat(path) {
-      const { stat } = await look(path)
-      if (!stat) throw failure('file_missing', { path })
-      return stat
-    },
-    exists: (path) =>
-      look(path).then(
-        ({ stat }) => stat !== undefined,
-        (error: unknown) => {
-          if (hasReason(error, 'file_missing')) return false
-          throw error
-        },
-      ),
     mkdir: async (path) => {
       const made = await withScript('mkdir', path, [changeable(path)], (talk) => talk.answer('made'))
       return { path: made.texts[0] ?? '', created: made.texts[1] === '1' }
@@ -148,11 +121,6 @@ export function createShellFiles(site: Site): Files {
       const moved = await withScripts(to)('move', from, [changeable(from), changeable(to), replace ? 'r' : ''], (talk) => unlessHeld(talk, from, 'moved'))
       const [before = '', where = '', replaced = ''] = moved.texts
       return { from: before, path: where, replaced: replaced === '1' }
-    },
-    async canonicalPath(path) {
-      const { absolute, stat } = await look(path)
-      if (!stat) throw failure('file_missing', { path })
-      return absolute
     },
     async linkChain(path) {
       const { links, path: where, stat } = await look(path, 't')

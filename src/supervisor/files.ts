@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { failure, hasReason, toHoldfastError } from '../core/errors.ts'
+import { failure, toHoldfastError } from '../core/errors.ts'
+import { fileCalls } from '../core/file-calls.ts'
 import { parsePath } from '../core/file-path.ts'
-import { type FileReader, hashedPieces, readBytesOf, readLinesOf, readTextOf } from '../core/file-reading.ts'
+import { type FileReader, hashedPieces } from '../core/file-reading.ts'
 import { type BoundFile, defaultMaxEntries, type FileEntry, type FileList, type Files, type FileWritten } from '../core/files.ts'
 import { readOk } from './answers.ts'
 import type { Connection, Exchange } from './connection.ts'
@@ -71,20 +72,36 @@ export function createSupervisedFiles(connection: Pick<Connection, 'ask'>, root:
 
   // ---- reading
 
-  const read = (path: string, handle: number, from: number, length: number): Promise<Buffer> =>
-    ask('FILE_READ', { path }, (writer, tag) => writer.begin(requests.fileRead, tag).number(6, handle).number(7, from).number(8, length), readBytes)
+  const read = (path: string, handle: number, from: number, length: number, room?: Buffer): Promise<Buffer> =>
+    ask(
+      'FILE_READ',
+      { path },
+      (writer, tag) => writer.begin(requests.fileRead, tag).number(6, handle).number(7, from).number(8, length),
+      (frame) => readBytes(frame, room),
+    )
 
   const close = (path: string, handle: number): Promise<unknown> =>
     quietly(ask('FILE_CLOSE', { path }, (writer, tag) => writer.begin(requests.fileClose, tag).number(6, handle), readOk))
 
-  /** From an offset up to another one, or to the end of the file: then the last piece is shorter than was asked for, or empty. */
-  async function* pieces(path: string, handle: number, from: number, to: number): AsyncGenerator<{ readonly bytes: Buffer; readonly isLast: boolean }> {
-    const asked: { readonly length: number; readonly bytes: Promise<Buffer> }[] = []
+  /**
+   * From an offset up to another one, or to the end of the file: then the last piece is shorter than was asked for, or empty. `reuse`: of each
+   * piece nothing is needed any more once the next one is asked for.
+   */
+  async function* pieces(
+    path: string,
+    handle: number,
+    from: number,
+    to: number,
+    reuse = false,
+  ): AsyncGenerator<{ readonly bytes: Buffer; readonly isLast: boolean }> {
+    const asked: { readonly length: number; readonly bytes: Promise<Buffer>; readonly room: Buffer | undefined }[] = []
+    const spare: Buffer[] = []
     let next = from
     const askMore = (): void => {
       while (asked.length < window && next < to) {
         const length = Math.min(pieceBytes, to - next)
-        asked.push({ length, bytes: quietly(read(path, handle, next, length)) })
+        const room = reuse ? (spare.pop() ?? Buffer.allocUnsafeSlow(pieceBytes)) : undefined
+        asked.push({ length, room, bytes: quietly(read(path, handle, next, length, room)) })
         next += length
       }
     }
@@ -94,6 +111,7 @@ export function createSupervisedFiles(connection: Pick<Connection, 'ask'>, root:
       askMore()
       yield { bytes, isLast: bytes.length < one.length }
       if (bytes.length < one.length) return
+      if (one.room) spare.push(one.room)
     }
   }
 
@@ -151,15 +169,6 @@ export function createSupervisedFiles(connection: Pick<Connection, 'ask'>, root:
     }
   }
 
-  async function reading<T>(path: string, range: { from?: number; length?: number }, act: (file: OpenedFile) => Promise<T>): Promise<T> {
-    const file = await open(path, range)
-    try {
-      return await act(file)
-    } finally {
-      file.close()
-    }
-  }
-
   // ---- writing
 
   type Purpose = keyof typeof purposes
@@ -211,12 +220,7 @@ export function createSupervisedFiles(connection: Pick<Connection, 'ask'>, root:
   }
 
   return {
-    readText: (path, options = {}) => reading(path, {}, (file) => readTextOf(file, path, options.maxBytes)),
-    readBytes(path, options = {}) {
-      const { from = 0, to = Number.POSITIVE_INFINITY } = options
-      return reading(path, { from, length: Math.max(0, Math.min(firstBytes, to - from)) }, (file) => readBytesOf(file, path, options))
-    },
-    readLines: (path, options = {}) => reading(path, {}, (file) => readLinesOf(file, options)),
+    ...fileCalls({ look, open, firstBytes }),
     write: (path, content) => put(path, 'replace', content),
     append: (path, content) => put(path, 'append', content),
     async upload(path, content, { mode, sha256 } = {}) {
@@ -227,14 +231,14 @@ export function createSupervisedFiles(connection: Pick<Connection, 'ask'>, root:
       const written = await send(path, handle, Promise.resolve(staged), even(content), sha256)
       return { ...writtenOf(written), sha256: written.sha256 }
     },
-    async download(path) {
+    async download(path, { reuse } = {}) {
       const { handle, path: found, stat, close: end } = await open(path, { length: 0, hashes: true })
       const { bytes: size } = stat()
 
       async function* all(): AsyncGenerator<Uint8Array, string> {
         const hash = createHash('sha256')
         let taken = 0
-        for await (const { bytes, isLast } of pieces(path, handle, 0, size)) {
+        for await (const { bytes, isLast } of pieces(path, handle, 0, size, reuse)) {
           taken += bytes.length
           hash.update(bytes)
           if (bytes.length > 0) yield bytes
@@ -266,19 +270,6 @@ export function createSupervisedFiles(connection: Pick<Connection, 'ask'>, root:
         if (!answer.more || answer.entries.length === 0 || entries.length >= max) return { path: answer.path, entries, more: answer.more }
       }
     },
-    async stat(path) {
-      const { stat } = await look(path)
-      if (!stat) throw failure('file_missing', { path })
-      return stat
-    },
-    exists: (path) =>
-      look(path).then(
-        ({ stat }) => stat !== undefined,
-        (error: unknown) => {
-          if (hasReason(error, 'file_missing')) return false
-          throw error
-        },
-      ),
     async mkdir(path) {
       parsePath(path)
       const { path: found, made } = await ask('FILE_MKDIR', { path }, (writer, tag) => at(writer, requests.fileMkdir, tag, path), readFile)
@@ -301,11 +292,6 @@ export function createSupervisedFiles(connection: Pick<Connection, 'ask'>, root:
         readWritten,
       )
       return { from: moved.from, path: moved.path, replaced: !moved.made }
-    },
-    async canonicalPath(path) {
-      const { absolute, stat } = await look(path)
-      if (!stat) throw failure('file_missing', { path })
-      return absolute
     },
     async linkChain(path) {
       const { links, path: found, stat } = await look(path)
