@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { FarPlace, OpenTargetRequest, ReapedSites } from './app/far.ts'
 import type { BackendName } from './core/backend.ts'
 import type { Site } from './core/channel.ts'
-import { messageOf } from './core/errors.ts'
+import { failure, hasReason, messageOf } from './core/errors.ts'
 import { type DockerTarget, type Target, targetKey } from './core/target.ts'
 import { identifySelf, isAlive } from './process/identity.ts'
 
@@ -22,23 +23,44 @@ export interface TargetBasis {
 }
 
 export async function openTarget(request: OpenTargetRequest, basis: TargetBasis): Promise<FarPlace> {
-  const { target, tree, signal } = request
+  const { target, tree, isLook, signal } = request
+  // All that are opened at the same time listen to it.
+  setMaxListeners(0, signal)
   const site = await (basis.openSite?.(request) ?? openSite(request, basis))
   try {
     const [{ openRemote }, { supervisorFor }] = await Promise.all([import('./remote/open.ts'), import('./supervisor/program.ts')])
     const never = basis.env.HOLDFAST_SUPERVISOR === 'never'
-    return await openRemote({
+    const place = await openRemote({
       site,
       target: never ? { ...target, supervisor: 'never' } : target,
       programFor: supervisorFor,
       folderOf: basis.folderOf,
-      mounted: site.workspace === 'mounted' ? tree : undefined,
+      mounted: site.workspace === 'mounted' && !isLook ? tree : undefined,
       signal,
     })
+    try {
+      if (!isLook) await proveRoot(place, target)
+      return place
+    } catch (error) {
+      await place.close()
+      throw error
+    }
   } catch (error) {
     await site.close()
     throw error
   }
+}
+
+/** That the workspace is where it is said to be is found now, the same for commands and files. A copy makes its folder where it is missing. */
+async function proveRoot({ site, files }: Pick<FarPlace, 'site' | 'files'>, { root }: Target): Promise<void> {
+  if (site.workspace === 'copied') return
+  const { title } = site
+  await files.stat('.').catch((error: unknown) => {
+    if (!hasReason(error, 'root_missing')) throw error
+    throw root === undefined
+      ? failure('backend_missing', { target: title, what: `folder ${site.root}`, help: `make it there, or name another one as "root" of the target` })
+      : failure('target_mismatch', { target: title, field: 'root', declared: root, found: 'no folder' })
+  })
 }
 
 async function openSite({ target, tree, mounts, onStep, signal }: OpenTargetRequest, { env, home }: TargetBasis): Promise<Site> {

@@ -47,13 +47,15 @@ export async function examine(
   return { ok: checks.every(({ status }) => status !== 'failed'), checks, ...(fixed === undefined ? {} : { fixed }) }
 }
 
+const workspaceAt = { mounted: 'the workspace is mounted at', copied: 'a copy of the workspace at', own: 'files of its own at' } as const
+
 /** Each is opened as a command would open it, all of them at once. */
 async function examineTargets({ root, settings }: AppContext, sites: Sites): Promise<Check[]> {
   return Promise.all(
     Object.entries(settings.targets).map(async ([name, target]): Promise<Check> => {
       try {
         const { site, place } = await sites.open({ name, target, tree: root, mounts: [] }, { signal: AbortSignal.timeout(targetMs) })
-        const detail = place.kind === 'supervised' ? `${site.title}, workspace ${site.workspace} at ${site.root}` : `${site.title}, in plain mode: ${place.why}`
+        const detail = place.kind === 'supervised' ? `${site.title}, ${workspaceAt[site.workspace]} ${site.root}` : `${site.title}, in plain mode: ${place.why}`
         return { name: `target ${name}`, status: place.kind === 'supervised' ? 'ok' : 'warning', detail }
       } catch (error) {
         const { message, details } = toHoldfastError(error)

@@ -33,6 +33,8 @@ export interface OpenTargetRequest {
   readonly tree: string
   /** Further folders of this machine that have to be visible there where the workspace is mounted. */
   readonly mounts: readonly string[]
+  /** Whoever only looks after a run brings no tree: nothing is proven of the workspace, which may be another one than `tree`. */
+  readonly isLook?: boolean | undefined
   /** Told what is being done, in a few words. */
   readonly onStep?: ((what: string) => void) | undefined
   readonly signal: AbortSignal

@@ -36,12 +36,19 @@ export async function followLogs(
         }
       }
       if (current.state !== 'running' || call.signal?.aborted) return
-      if (heard) await Promise.race([heard, pause(systemClock, aliveCheckMs, call.signal)])
+      if (heard) await heardWithin(heard, aliveCheckMs, call.signal)
       else await awaitEnd(held, current, pollMs, call.signal)
     }
   } finally {
     news?.stop()
   }
+}
+
+/** Leaves nothing behind that waits: output may come twenty times a second. */
+async function heardWithin(heard: Promise<void>, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const over = new AbortController()
+  await Promise.race([heard, pause(systemClock, ms, signal, over.signal)])
+  over.abort(null)
 }
 
 /** Says when there is something new to read; undefined where nobody tells. The logs are what is read. */

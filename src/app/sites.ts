@@ -4,7 +4,7 @@ import type { Holder } from '../core/run.ts'
 import { type Target, targetKey, targetTitle, thisMachine } from '../core/target.ts'
 import { pause, systemClock } from '../engine/clock.ts'
 import type { AppContext, Place } from './context.ts'
-import type { FarPlace, FarRequest, NamedTarget } from './far.ts'
+import type { FarPlace, FarRequest, NamedTarget, OpenTargetRequest } from './far.ts'
 import { isKnownSite, rememberSite } from './known-sites.ts'
 
 /** Sites of targets. Each is opened once for a tree and kept, and what refuses for good is asked once. */
@@ -37,8 +37,7 @@ const lasting: Readonly<Record<string, number>> = {
   unsupported: Number.POSITIVE_INFINITY,
 }
 
-/** `isLook`: whoever only looks after a run brings no tree. */
-type Opening = FarRequest & { readonly isLook?: boolean }
+type Opening = FarRequest & Pick<OpenTargetRequest, 'isLook'>
 
 interface Refused {
   readonly error: HoldfastError
@@ -97,7 +96,7 @@ export function createSites(context: SitesContext): Sites {
 
   async function openOne({ target, tree, mounts, isLook }: Opening, onStep: SiteCall['onStep']): Promise<FarPlace> {
     const { signal } = over
-    const place = await context.openTarget({ target, tree, mounts, onStep, signal })
+    const place = await context.openTarget({ target, tree, mounts, isLook, onStep, signal })
     // A container that somebody else made may have been started again.
     gone.delete(targetKey(place.site.handle))
     if (isLook) return place

@@ -76,11 +76,12 @@ for (const kind of engineKinds) {
     // The same for every engine.
     it.skipIf(kind !== 'docker')('says in one sentence what does not go together, and what is not there', { timeout: slow }, async () => {
       for (const [args, said] of [
-        [['--image', 'x'], 'target.backend is not there; accepted: docker, ssh, kubernetes'],
+        [['--image', 'x'], '--backend is not there; accepted: docker, ssh, kubernetes'],
         [['--backend', 'docker'], 'target needs image'],
         [['--backend', 'docker', '--image', 'x', '--target', 'box'], '--target alone'],
         [['--target', 'bxo'], 'there is no target "bxo"; accepted: host, box'],
-        [['--backend', 'docker', '--image', 'no-such-image', '--pull', 'never'], 'no-such-image'],
+        [['--backend', 'docker', '--image', 'no-such-image', '--pull', 'never'], 'what to do: docker pull no-such-image, or build it'],
+        [['--backend', 'docker', '--image', 'x', '--cpus', 'many'], '--cpus is "many"; accepted: a number of processors above 0'],
       ] as const) {
         const { code, stderr } = await holdfast('exec', ...args, '--', 'true')
         expect([code, stderr]).toEqual([125, expect.stringContaining(said)])
@@ -104,6 +105,15 @@ for (const kind of engineKinds) {
       expect([stderr, (await holdfast('output', id)).stdout]).toEqual(['', 'kept\n'])
     })
 
+    it.skipIf(!isSupervised)('takes up a run of a workspace from the main checkout, too', { timeout: slow }, async () => {
+      await holdfast('workspace', 'open', '--branch', 'elsewhere')
+      const at = ['--target', 'box', '--workspace', 'elsewhere', '--detach']
+      const id = (await holdfast('exec', ...at, '--', 'sh', '-c', 'until test -e go; do sleep 0.1; done; pwd; exit 6')).stdout.trim()
+      expect((await holdfast('show', id, '--json')).stdout).toContain('"warnings":[]')
+      await holdfast('files', 'write', 'go', '', '--workspace', 'elsewhere')
+      expect(await holdfast('wait', id)).toMatchObject({ code: 6, stdout: expect.stringContaining('elsewhere') })
+    })
+
     it('works with git in a workspace, and with files of the target', { timeout: slow }, async () => {
       await holdfast('workspace', 'open', '--branch', 'topic')
       const there = await holdfast(
@@ -119,6 +129,7 @@ for (const kind of engineKinds) {
       )
       if (there.code !== 77) expect([there.code, there.stdout]).toEqual([0, expect.stringContaining('## topic')])
       expect((await holdfast('files', 'read', 'file', '--target', 'box')).stdout).toBe('of here\n')
+      expect((await holdfast('files', 'read', 'file', '--backend', 'docker', '--image', engine.image)).stdout).toBe('of here\n')
       expect((await holdfast('files', 'write', 'deep/er', 'x', '--target', 'box')).code).toBe(0)
       expect(existsSync(join(world.root, 'deep/er'))).toBe(true)
     })

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -145,6 +145,21 @@ describe('a command at a target', () => {
     expect(far.sites).toEqual([])
   })
 
+  it('whose workspace is not where the target says is refused before it starts, and so are files', slow, async () => {
+    await using far = openFar()
+    rmSync(far.siteRoot, { recursive: true })
+    for (const more of [{}, { HOLDFAST_SUPERVISOR: 'never' }]) {
+      const app = await far.open(more)
+      const refusal = { code: 'failed_precondition', details: { reason: 'target_mismatch', field: 'root', declared: far.siteRoot } }
+      await expect(app.exec(sh('true'))).rejects.toMatchObject(refusal)
+      const opened = far.sites.length
+      await expect(app.readFile({ path: 'a', target: 'box' })).rejects.toMatchObject(refusal)
+      await expect(app.writeFile({ path: 'a', content: 'x', target: 'box' })).rejects.toMatchObject(refusal)
+      expect(far.sites.length).toBe(opened)
+    }
+    expect(existsSync(far.siteRoot)).toBe(false)
+  })
+
   it('in plain mode says that nobody can take it up again', slow, async () => {
     await using far = openFar()
     const app = await far.open({ HOLDFAST_SUPERVISOR: 'never' })
@@ -201,6 +216,19 @@ describe.skipIf(!isSupervised)('a run at a target', () => {
     const run = await running
     expect(run.outcome).toMatchObject({ kind: 'exited', exitCode: 9 })
     expect(await outputOf(app, run.id)).toBe([1, 2, 3, 4, 5, 6, 7, 8].map((i) => `line ${i}\n`).join(''))
+  })
+
+  it('is taken up also where its workspace was removed meanwhile', slow, async () => {
+    await using far = openFar()
+    const starter = await far.open()
+    const go = far.world.path('go')
+    const { id } = await starter.exec(sh(`until test -e ${go}; do sleep 0.05; done; echo two; exit 5`, { detach: true }))
+    await starter.close()
+    rmSync(far.siteRoot, { recursive: true })
+    writeFileSync(go, '')
+    const next = await far.open()
+    expect((await next.wait({ run: id })).outcome).toMatchObject({ kind: 'exited', exitCode: 5 })
+    expect(await outputOf(next, id)).toBe('two\n')
   })
 
   it('whose site cannot be reached goes on, with a warning that says so', slow, async () => {

@@ -6,7 +6,7 @@ import type { CliIo, Outlet, StopName } from './io.ts'
 import { cliNaming, type Option, optionsOf, positionalName } from './option.ts'
 import type { Parsed } from './parse.ts'
 import { type At, print } from './print.ts'
-import { targetOptions } from './target-options.ts'
+import { targetOptions, withOptionNames } from './target-options.ts'
 
 export const groups = ['Run commands', 'Read what they printed', 'Work in copies', 'Carry on later', 'Look after it'] as const
 
@@ -106,7 +106,9 @@ export async function perform<Output>(
   names: Readonly<Record<string, string>> = {},
 ): Promise<Output> {
   const app = await invocation.app()
-  const result = await invoke(op, app, input, { signal: invocation.signal, ...call }, cliNaming(op, names))
+  const result = await invoke(op, app, input, { signal: invocation.signal, ...call }, cliNaming(op, names)).catch((error: unknown) => {
+    throw typeof input.target === 'object' ? withOptionNames(error) : error
+  })
   invocation.onResult(op.name, result)
   return result
 }

@@ -16,7 +16,7 @@ const app: Partial<App> = {
   copyFiles: async () => ({ from: 'a', path: 'b', files: 1, directories: 0, bytes: 1, sha256: null, skipped: [] }),
 }
 
-const target = { backend: 'docker', image: 'node:22', memory: 536_870_912, readOnly: true }
+const target = { backend: 'docker', image: 'node:22', memory: '512MiB', readOnly: true }
 const told = ['--backend', 'docker', '--image', 'node:22', '--memory', '512MiB', '--read-only']
 
 describe('a target that is told on the command line', () => {

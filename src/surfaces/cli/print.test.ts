@@ -13,7 +13,10 @@ it('what others wrote into a message colours nothing, and looks like no other li
   const stderr = outlet()
   printError(stderr, stderr, failure('locked_foreign', { path: '/t', why: 'mine\u001b[31m\nholdfast: forged\r\u001b]0;title\u0007' }), false)
   printWarnings(stderr, { warnings: ['locked: \u001b[2J\nholdfast: forged'] }, '')
-  expect(stderr.written).toEqual(['holdfast: the worktree /t is locked: mine\n  holdfast: forged\n', 'holdfast: locked: \n  holdfast: forged\n'])
+  expect(stderr.written).toEqual([
+    'holdfast: the worktree /t is locked: mine\n  holdfast: forged\n  what to do: git worktree unlock /t, when the reason no longer holds\n',
+    'holdfast: locked: \n  holdfast: forged\n',
+  ])
 })
 
 it('a message of several lines stays one', () => {

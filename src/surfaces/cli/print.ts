@@ -50,8 +50,10 @@ export function printJson(stdout: Outlet, result: unknown): void {
 /** Prints an error where its reader looks for it. */
 export function printError(stdout: Outlet, stderr: Outlet, error: HoldfastError, json: boolean): void {
   if (json) printJson(stdout, { error })
-  else stderr.write(`holdfast: ${plainLines(error.message)}\n`)
+  else stderr.write(`holdfast: ${plainLines(error.message)}\n${remedyOf(error).map((remedy) => `  what to do: ${plainLines(remedy)}\n`)}`)
 }
+
+const remedyOf = ({ details: { remedy } }: HoldfastError): string[] => (typeof remedy === 'string' ? [remedy] : [])
 
 /**
  * A message may hold what others wrote: names of branches and files, the reason of a lock, what git said. None of it colours the terminal,

@@ -68,7 +68,9 @@ export function toUnstartedAnswer(step: string | undefined): Answer {
 
 /** The answer of a tool that could not do what it was asked for. */
 export function toErrorAnswer(error: HoldfastError): Answer {
-  return answer({ error: error.toJSON() }, `${error.code}: ${error.message}`, true)
+  const { remedy } = error.details
+  const toDo = typeof remedy === 'string' ? `\nwhat to do: ${oneLine(remedy)}` : ''
+  return answer({ error: error.toJSON() }, `${error.code}: ${error.message}${toDo}`, true)
 }
 
 const warned = ({ warnings }: { warnings: readonly string[] }): string[] => warnings.map((warning) => `warning: ${oneLine(warning)}`)
