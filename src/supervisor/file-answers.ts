@@ -82,10 +82,11 @@ function entryOf(bytes: Buffer): FileEntry | undefined {
   return { name: bytes.toString('utf8', entryHeaderBytes, end), kind, bytes: Number(bytes.readBigUInt64LE(1)), target: target === '' ? null : target }
 }
 
-export function readBytes(frame: Frame): Buffer | undefined {
+/** In `room`, where that is given. */
+export function readBytes(frame: Frame, room?: Buffer): Buffer | undefined {
   if (frame.type !== answers.bytes) return undefined
   let bytes: Buffer | undefined
-  while (frame.next()) if (frame.key === 9) bytes = frame.bytes()
+  while (frame.next()) if (frame.key === 9) bytes = frame.bytes(room)
   return bytes
 }
 

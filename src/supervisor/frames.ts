@@ -277,9 +277,12 @@ export class Frame {
     return this.#bytes.toString('utf8', this.#from, this.#to)
   }
 
-  /** A copy, the caller's to keep. */
-  bytes(): Buffer {
-    return Buffer.from(this.#bytes.subarray(this.#from, this.#to))
+  /** A copy, the caller's to keep; in `room`, where it has that much. */
+  bytes(room?: Buffer): Buffer {
+    const bytes = this.#bytes.subarray(this.#from, this.#to)
+    if (!room || room.length < bytes.length) return Buffer.from(bytes)
+    bytes.copy(room)
+    return room.subarray(0, bytes.length)
   }
 }
 
@@ -287,6 +290,8 @@ export type StreamState = 'good' | 'too_large' | 'bad_header' | 'stopped'
 
 /** What a partial frame is given at first: a header alone does not make anybody hold megabytes. */
 const firstPartBytes = 64 * 1024
+/** What it was given at most to be used for the next one as well. */
+const keptPartBytes = 256 * 1024
 
 /**
  * Finds frames in a stream of bytes that comes in pieces. A frame that is whole in a piece is read there; only one that goes
@@ -349,7 +354,7 @@ export class FrameReader {
     const end = this.#keep(piece, at, Math.min(piece.length, at + whole - this.#partBytes))
     if (this.#partBytes === whole && this.#take(this.#part as Buffer, 0, whole) > 0) {
       this.#partBytes = 0
-      if ((this.#part as Buffer).length > firstPartBytes * 2) this.#part = undefined
+      if ((this.#part as Buffer).length > keptPartBytes) this.#part = undefined
     }
     return end
   }
