@@ -384,3 +384,14 @@ it('a socket that has no room for another connection is busy, not empty', async 
     await once(child, 'close')
   }
 })
+
+it('a side that takes all that is said, and says nothing itself, is lost after three times the silence', async () => {
+  await using world = openWorld()
+  await using peer = await openPeer(world.path('s'), () => {})
+  const connection = await openConnection(peer.path, 5_000, { path: peer.path, keepAliveMs: 60 })
+  if (!(connection instanceof Connection)) throw new Error(connection)
+  const error = await errorOf(connection.ask(stop))
+  expect(error).toMatchObject({ details: { reason: 'supervisor_lost', why: 'nothing was heard of it for 180 ms' } })
+  expect(peer.asked.map(({ type }) => type)).toEqual([requests.stop, requests.ping])
+  expect(connection.open).toBe(false)
+})

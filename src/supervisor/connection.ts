@@ -57,6 +57,8 @@ const protocolVersion = 1
 /** Larger than the largest frame of output, so that most frames are read where they arrive. */
 const readBytes = 256 * 1024
 const closeMs = 1_000
+/** So much is taken only where somebody reads; what is less, a question for example, the system keeps for whoever reads no more. */
+const largeBytes = 64 * 1024
 /** In how many steps the silence before a question is counted. A process that was stopped for long counts one step, whatever time it was. */
 const quietSteps = 3
 
@@ -212,7 +214,7 @@ export class Connection {
     this.#carrier.write(bytes, (error) => {
       if (error) return
       this.#writer.giveBack(bytes)
-      this.#quiet = 0
+      if (bytes.length >= largeBytes) this.#quiet = 0
       if (this.#leaving === alone) this.#leaving = 0
     })
   }
