@@ -34,6 +34,11 @@ describe('the state of a pod', () => {
       podWith({ phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }),
       { kind: 'gone', why: 'Evicted: The node was low on resource: memory.' },
     ],
+    [
+      'a pod that was deleted, and has ended for that',
+      { ...podWith({ phase: 'Succeeded' }), metadata: { name: 'p', uid: 'u1', deletionTimestamp: '2030-01-01T00:00:00Z' } },
+      { kind: 'gone', why: 'it was deleted' },
+    ],
     ['an end in order', podWith({ phase: 'Succeeded' }), { kind: 'gone', why: 'its phase is Succeeded' }],
     [
       'a node that is silent',

@@ -67,6 +67,9 @@ export function judgePod(pod: Pod, container: string, opened: { readonly uid: st
   const status = statusOf(pod, container)
   const end = status?.state?.terminated ?? (status?.containerID !== opened.containerId ? status?.lastState?.terminated : undefined)
   const outOfMemory = end?.reason === 'OOMKilled' ? { outOfMemory: true } : {}
+  // What was deleted ends, too; how it did is no news.
+  if (pod.metadata.deletionTimestamp && !pod.status?.reason && !end?.reason?.startsWith('OOM') && (hasEnded(pod) || status?.state?.terminated))
+    return { kind: 'gone', why: 'it was deleted' }
   if (hasEnded(pod)) return { kind: 'gone', why: describeEnd(pod), ...outOfMemory }
   if (status?.state?.terminated) return { kind: 'gone', why: describeEnd(pod), ...outOfMemory }
   if (opened.containerId !== undefined && status?.containerID !== undefined && status.containerID !== opened.containerId) {

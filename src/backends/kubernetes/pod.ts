@@ -6,7 +6,7 @@ import type { Api } from './api.ts'
 import { isApiError } from './api-error.ts'
 import { keyHash, labels, mainContainer, manager, podBody } from './pod-spec.ts'
 import { hasEnded, isRunning, type Trouble, troubleOf } from './pod-state.ts'
-import { type List, type Pod, pathOf, type Resource } from './resources.ts'
+import { type ClusterEvent, type List, type Pod, pathOf, type Resource } from './resources.ts'
 import { followObject } from './watch.ts'
 
 export interface Patience {
@@ -160,6 +160,8 @@ export async function awaitRunning(making: Making, pod: Pod, isNew = false): Pro
     }
     throw failure('canceled_before_start', {})
   } catch (error) {
+    // Before the pod is gone.
+    const warning = ender.signal.aborted && !signal.aborted && !trouble ? await lastWarning(api, pod) : undefined
     if (isNew || troubleIsLasting(error)) await cleanUp(api, target.namespace, name, pod.metadata.uid)
     if (signal.aborted) throw failure('canceled_before_start', {}, error)
     if (!ender.signal.aborted) throw error
@@ -167,7 +169,7 @@ export async function awaitRunning(making: Making, pod: Pod, isNew = false): Pro
     const seconds = Math.round(patience.startMs / 1000)
     throw failure('backend_unavailable', {
       target: title,
-      why: `the pod did not run within ${seconds} s`,
+      why: `the pod did not run within ${seconds} s${warning ? `: ${warning}` : ''}`,
       help: `see kubectl describe pod -n ${target.namespace}, and the nodes of the cluster`,
     })
   } finally {
@@ -178,6 +180,19 @@ export async function awaitRunning(making: Making, pod: Pod, isNew = false): Pro
 }
 
 class TooLong extends Error {}
+
+/** What only the events of a pod say, like a volume that cannot be mounted. Who may not see them does without. */
+async function lastWarning(api: Api, { metadata: { name, uid, namespace = '' } }: Pod): Promise<string | undefined> {
+  const fieldSelector = `involvedObject.name=${name},involvedObject.uid=${uid},type=Warning`
+  const query = { fieldSelector, limit: 50 }
+  const signal = AbortSignal.timeout(cleanUpMs)
+  const events = await api
+    .ask<List<ClusterEvent>>({ method: 'GET', path: pathOf('events', namespace), query, asked: 'list events', signal })
+    .catch(() => undefined)
+  const timeOf = ({ lastTimestamp, metadata }: ClusterEvent): string => lastTimestamp ?? metadata.creationTimestamp ?? ''
+  const last = events?.items?.reduce<ClusterEvent | undefined>((latest, each) => (latest && timeOf(latest) > timeOf(each) ? latest : each), undefined)
+  return last && [last.reason, last.message].filter(Boolean).join(': ')
+}
 
 const troubleIsLasting = (error: unknown): boolean => error instanceof LastingRefusal
 

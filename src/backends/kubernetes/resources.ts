@@ -68,6 +68,12 @@ export interface Pod extends Resource {
     | undefined
 }
 
+export interface ClusterEvent extends Resource {
+  readonly reason?: string | undefined
+  readonly message?: string | undefined
+  readonly lastTimestamp?: string | undefined
+}
+
 /** Custom resources of agent-sandbox. */
 export interface Sandboxed extends Resource {
   readonly status?:

@@ -215,6 +215,20 @@ describe('what cannot be made', () => {
     else expect(cluster.seen).toHaveLength(later)
   })
 
+  it('that waits for something only its events tell of is given up, with their word', async () => {
+    const patch = {
+      spec: {
+        volumes: [
+          { name: 'workspace', secret: { secretName: 'nobody-made-it' } },
+          { name: 'holdfast', emptyDir: {} },
+        ],
+      },
+    }
+    const opened = open({ patch }, { patience: { startMs: 2_000, troubleMs: 60_000 } })
+    await expect(opened).rejects.toThrow(/did not run within 2 s: FailedMount: .*nobody-made-it/)
+    await until(() => !cluster.list('pods', 'default').some(({ metadata }) => metadata.deletionTimestamp === undefined))
+  })
+
   it('says which namespace is not there', async () => {
     await expect(open({ namespace: 'nowhere' })).rejects.toMatchObject({ details: { reason: 'backend_missing', what: 'namespace nowhere' } })
   })
