@@ -249,7 +249,7 @@ const complaints: readonly Complaint[] = [
       })
       await run.printed('begun\n')
       // By the clock of the engine; a supervisor has its own.
-      run.clock.jump(day - 60_000)
+      run.clock.jump(day - 60_000 - silenceSeconds * 1_000)
       await bench.run('touch go')
       const { outcome, out } = await run.result
       expect([outcome, out.toString()]).toEqual([exited(4), 'begun\nover\n'])
