@@ -27,7 +27,7 @@ enum {
   MOST_PIECES_WAITING = 8 * 1024 * 1024, /* of files, which are read no further until some are taken */
   STARTS_PER_TURN = 4                   /* each takes milliseconds, in which nobody else is served; looks at processes are shared */
 };
-static const int64_t greeting_us = 10000000, last_words_us = 2000000, pieces_us = 2000;
+static const int64_t greeting_us = 10000000, last_words_us = 2000000, pieces_us = 2000, hold_us = 1500;
 
 struct controller *controller_find(const struct server *server, uint64_t id) {
   struct controller *controller = id > 0 ? server->controllers : NULL;
@@ -48,6 +48,17 @@ static size_t waiting(const struct controller *controller) {
 
 void controller_send(struct controller *controller) {
   if (!frame_end(&controller->outbox) || waiting(controller) > MOST_WAITING) controller->gone = true;
+  timer_clear(&controller->server->timers, &controller->hold);
+}
+
+void controller_send_soon(struct controller *controller) {
+  controller_send(controller);
+  server_after(controller->server, &controller->hold, hold_us);
+}
+
+/* What waited is sent at the end of this turn. */
+static void hold_due(struct timer *timer) {
+  (void)timer;
 }
 
 void controller_error(struct controller *controller, uint32_t tag, const char *code, const char *message, const char *field) {
@@ -263,6 +274,7 @@ static struct controller *controller_make(struct server *server, int in, int out
   controller->out = (struct source){.fd = out, .ready = out_ready};
   controller->deadline.due = deadline_due;
   controller->more.due = more_due;
+  controller->hold.due = hold_due;
   controller->next = server->controllers;
   if (controller->next) controller->next->previous = controller;
   server->controllers = controller;
@@ -327,6 +339,7 @@ static void controller_close(struct controller *controller) {
   files_close(controller->files);
   timer_clear(&server->timers, &controller->deadline);
   timer_clear(&server->timers, &controller->more);
+  timer_clear(&server->timers, &controller->hold);
   close(controller->in.fd);
   if (controller->out.fd != controller->in.fd) close(controller->out.fd);
   if (controller->bytes) explicit_bzero(controller->bytes, controller->to);
@@ -350,7 +363,7 @@ static bool close_gone(struct server *server) {
 void controllers_flush(struct server *server) {
   do {
     for (struct controller *controller = server->controllers; controller; controller = controller->next)
-      if (!controller->gone && !controller->watches_out && (waiting(controller) > 0 || controller->leaving)) flush(controller);
+      if (!controller->gone && !controller->watches_out && !controller->hold.is_set && (waiting(controller) > 0 || controller->leaving)) flush(controller);
   } while (close_gone(server));
 }
 

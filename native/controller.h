@@ -29,6 +29,7 @@ struct controller {
   struct outbox outbox;
   struct timer deadline;     /* for HELLO, and for taking the last words */
   struct timer more;         /* frames that wait for the next turn */
+  struct timer hold;         /* until then what is to be said waits for more */
   struct files *files;       /* what it has to do with files; NULL: nothing so far */
 };
 
@@ -40,6 +41,8 @@ struct controller *controller_find(const struct server *server, uint64_t id);
 /* The next frame is built in the outbox; what cannot be built or is too much closes the controller. */
 struct outbox *controller_answer(struct controller *controller, uint8_t type, uint32_t tag);
 void controller_send(struct controller *controller);
+/* The same for what is soon followed by more: each time that is less saves a wake-up of all who are on the way. */
+void controller_send_soon(struct controller *controller);
 void controller_error(struct controller *controller, uint32_t tag, const char *code, const char *message, const char *field);
 /* Says what waits and closes. */
 void controller_leave(struct controller *controller);

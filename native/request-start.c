@@ -145,7 +145,9 @@ static void answer_started(const struct request *request, struct run *run, const
   frame_add_text(outbox, 1, run->id);
   frame_add_number(outbox, 2, (uint64_t)run->key.leader);
   frame_add_text(outbox, 3, identity);
-  controller_send(request->controller);
+  /* Many a command is over at once; who has input for it waits for this answer. */
+  if (input_takes(&run->input)) controller_send(request->controller);
+  else controller_send_soon(request->controller);
   FAULT("started-told", 0);
   /* Who could not be told of the end would wait for ever. */
   if (!listener_add(run, request->controller, listening)) request->controller->gone = true;
