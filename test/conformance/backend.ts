@@ -528,6 +528,18 @@ requirement('capabilities.stdin', 'input reaches a command exactly where that is
   else expect([answer.code, bench.capabilities.stdin]).toEqual(['unsupported', false])
 })
 
+requirement('capabilities.end-of-input', 'the end of the input reaches a command that still prints exactly where that is claimed', async (bench) => {
+  const script = 'echo before; cat; echo after; echo error >&2; exit 4'
+  const answer = await bench.run(script, { stdin: Buffer.from('input\n'), limits: { timeoutMs: 15_000 } }).catch((error: unknown) => toHoldfastError(error))
+  const { endOfInput } = bench.capabilities
+  if (!('outcome' in answer)) return expect([answer.code, endOfInput]).toEqual(['unsupported', false])
+  expect([answer.outcome.exitCode, answer.out.toString(), answer.err.toString()].join('|') === '4|before\ninput\nafter\n|error\n').toBe(endOfInput)
+})
+
+requirement('capabilities.suspendable', 'a place can be parked exactly where that is claimed', async (bench) => {
+  expect('suspend' in bench.session).toBe(bench.capabilities.suspendable)
+})
+
 requirement('capabilities.tagged', 'what cleared its environment and lost its parent is found exactly where that is claimed', async (bench) => {
   const escaping = `( ( setsid env -i /bin/sh -c 'echo $$ inner; exec sleep 300 < /dev/null > /dev/null 2>&1' & ) & )`
   const run = await bench.start(`${escaping}; while ! test -e go; do sleep 0.01; done`)

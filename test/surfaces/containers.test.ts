@@ -96,6 +96,14 @@ for (const kind of engineKinds) {
       expect(JSON.parse(stopped.stdout)).toMatchObject({ state: 'ended', outcome: { kind: 'canceled' } })
     })
 
+    it.skipIf(!isSupervised)('tells a command that lack of memory ended from one that was killed', { timeout: slow }, async () => {
+      const at = ['exec', '--backend', 'docker', '--image', engine.image, '--memory', '32MiB', '--json', '--']
+      const { usage, warnings, outcome } = JSON.parse((await holdfast(...at, 'tail', '/dev/zero')).stdout)
+      expect([outcome.kind, usage.oomKills, warnings.join()]).toEqual(['signaled', 1, expect.stringContaining('memory ran out while it ran')])
+      const killed = JSON.parse((await holdfast(...at, 'sh', '-c', 'kill -9 $$')).stdout)
+      expect([killed.outcome.kind, killed.usage.oomKills, killed.warnings]).toEqual(['signaled', undefined, []])
+    })
+
     it.skipIf(!isSupervised)('says of a run whose container was removed that it was interrupted, and why', { timeout: slow }, async () => {
       const id = (await holdfast('exec', '--target', 'box', '--detach', '--', 'sh', '-c', 'echo kept; sleep 300')).stdout.trim()
       await holdfast('wait', id, '--timeout', '500ms')
