@@ -183,8 +183,11 @@ export function declareFarTests(program: SupervisorProgram): void {
     const long = far.attempt(['--socket', far.world.path('x'.repeat(120), 's'), '--home', far.home])
     expect(await long.status).toBe(1)
     expect(await long.complaint).toMatch(/^holdfast-supervisor: \S+: File name too long\n$/)
-    const alone = far.attempt(['--socket', far.socket])
-    expect(await alone.status).toBe(2)
+    // Without a home it starts no supervisor.
+    const alone = far.attempt(['--socket', far.world.path('nobody')])
+    expect(await alone.status).toBe(1)
+    expect(await alone.complaint).toMatch(/^holdfast-supervisor: \S+: no supervisor serves there\n$/)
+    expect(await far.attempt(['--home', far.home]).status).toBe(2)
     expect(readFileSync(far.world.path('taken', 's'), 'utf8')).toBe('mine')
   })
 
