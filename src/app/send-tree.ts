@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { lstat } from 'node:fs/promises'
-import type { Readable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import type { Channel } from '../core/channel.ts'
 import { failure } from '../core/errors.ts'
 import { formatCount } from '../core/text.ts'
@@ -138,12 +137,23 @@ async function pump(
   let at = performance.now()
   for await (const piece of pieces) {
     if (failed || stdin.destroyed) return
-    if (!stdin.write(piece)) await Promise.race([once(stdin, 'drain').catch(() => {}), once(stdin, 'close').catch(() => {})])
+    if (!stdin.write(piece)) await untilRoom(stdin)
     if (performance.now() - at < tellEveryMs) continue
     at = performance.now()
     onStep?.(`copying to ${title}: ${formatCount(totals.files)} files, ${formatCount(totals.bytes)} bytes`)
   }
   if (canEndInput) stdin.end()
+}
+
+/** Or until nobody takes it any more. */
+function untilRoom(stdin: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      stdin.off('drain', done).off('close', done)
+      resolve()
+    }
+    stdin.on('drain', done).on('close', done)
+  })
 }
 
 /** Whole words of base64, but for the last one. */
