@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it, type TestContext } from 'vitest'
 import type { ExecInput, Holdfast, RunResult, Target } from '../../src/index.ts'
-import { caseFile, caseText, describeCases, exited, logOf, runCli, until } from './place.ts'
+import { caseFile, caseText, describeCases, exited, logOf, runCli, runProgram, until } from './place.ts'
 
 /*
  * The inputs of groups A to E and H on a place that is not this machine, by the library. What they are as commands of this machine is in the
@@ -71,6 +72,8 @@ const longRow: typeof row = (title, body) => {
 }
 
 const rowMs = 90_000
+const memoryProgram = fileURLToPath(new URL('memory-program.mjs', import.meta.url))
+const library = fileURLToPath(new URL('../../dist/index.mjs', import.meta.url))
 
 /** All rows at the same time, in one place. */
 export function describeFarCases(name: string, suite: FarCases): void {
@@ -274,6 +277,20 @@ row('B019: options, an exit and a closed stdout of one command mean nothing to t
 })
 
 // ---- C: output
+
+longRow('B021, B022: much output, of lines or in one, costs little memory, and its end is shown and found', async ({ far }) => {
+  for (const [name, status, bytes, last] of [
+    ['B021.sh', 1, 52_428_827, 'ERROR: b021-needle-at-end'],
+    ['B022.sh', 0, 20_971_534, 'b022-tail-ok'],
+  ] as const) {
+    const args = ['--expose-gc', memoryProgram, library, far.root, '0', 'bash', '-c', caseText(name)]
+    const measured = await runProgram(process.execPath, args, { cwd: far.root, env: { ...far.env, MEMORY_TARGET: 'box' } })
+    const { run, grewBytes } = measured.json<{ run: RunResult; grewBytes: number }>()
+    expect([name, run.outcome, run.stdout.bytes, run.digest.includes(last)]).toEqual([name, exited(status), bytes, true])
+    expect(grewBytes).toBeLessThan(64 * 1024 * 1024)
+    expect((await far.holdfast.search({ query: last })).hits[0]).toMatchObject({ run: run.id, text: last, line: run.stdout.lines })
+  }
+})
 
 longRow('B023: few long lines keep their beginning and their end', async ({ run }) => {
   const result = await run('B023.sh', { maxOutputBytes: 100_000 })
