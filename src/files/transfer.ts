@@ -98,13 +98,22 @@ export function downloadFile(opener: DirectoryOpener, root: string, path: string
 
   async function* read(): AsyncGenerator<Uint8Array, string> {
     const hash = createHash('sha256')
-    const room = reuse ? Buffer.allocUnsafeSlow(Math.min(pieceBytes, size)) : undefined
-    for (let at = 0; at < size; ) {
-      const piece = await readAt(file.fd, at, Math.min(pieceBytes, size - at), room)
-      if (piece.length === 0) throw failure('file_changed', { path, why: `it had ${size} bytes, and ends after ${at}` })
-      at += piece.length
-      hash.update(piece)
-      yield piece
+    // One is read while the other one is used.
+    const rooms = reuse ? [0, 1].map(() => Buffer.allocUnsafeSlow(Math.min(pieceBytes, size))) : []
+    const readOn = (at: number): Promise<Buffer> => readAt(file.fd, at, Math.min(pieceBytes, size - at), rooms[(at / pieceBytes) & 1])
+    let ahead: Promise<Buffer> | undefined
+    try {
+      for (let at = 0; at < size; ) {
+        const piece = await (ahead ?? readOn(at))
+        if (piece.length === 0) throw failure('file_changed', { path, why: `it had ${size} bytes, and ends after ${at}` })
+        at += piece.length
+        ahead = reuse && at < size && at % pieceBytes === 0 ? readOn(at) : undefined
+        hash.update(piece)
+        yield piece
+      }
+    } finally {
+      // Whoever stops half-way closes the file next.
+      await ahead?.catch(() => {})
     }
     const sha256 = hash.digest('hex')
     // What was only added to still has these bytes.

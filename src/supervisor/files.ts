@@ -22,7 +22,7 @@ import { type Frame, type FrameWriter, requests } from './frames.ts'
 
 /** Of a file, in one frame: so small that it stays in the caches of both processors. So many frames are on the way at once. */
 const pieceBytes = 192 * 1024
-const window = 12
+const window = 24
 /** Is asked for together with the opening, since most files are no longer. */
 const firstBytes = 128 * 1024
 /** One answer lists no more. */

@@ -63,7 +63,7 @@ export const answers = {
 
 const slabBytes = 64 * 1024
 /** Of those for larger frames so many are used again, and none that is larger than this. */
-const maxSpareSlabs = 12
+const maxSpareSlabs = 24
 const maxSpareBytes = 512 * 1024
 /** The greatest text whose characters are copied one by one: up to there a call into the engine costs more than the loop. */
 const shortText = 64
