@@ -276,6 +276,7 @@ describe('the client', () => {
       [
         [500, 'mkdir: no space left on device', 'resource_exhausted'],
         [404, 'No such container: c', 'failed_precondition'],
+        [404, 'No such exec instance: e', 'unavailable'],
         [400, 'invalid reference format', 'failed_precondition'],
         [409, 'Conflict', 'failed_precondition'],
         [403, 'no', 'permission_denied'],

@@ -6,6 +6,7 @@ import { failure, messageOf } from '../../core/errors.ts'
 import type { ExitStatus } from '../../core/outcome.ts'
 import type { Engine } from './engine.ts'
 import { FrameSplitter } from './frames.ts'
+import { type ContainerState, describeState, isOver } from './state.ts'
 import { hasStatus, troubleOf } from './trouble.ts'
 
 export interface ExecRequest {
@@ -42,14 +43,25 @@ export async function openExec(engine: Engine, { container, argv, env = [], user
     id = (await engine.askJson<{ Id: string }>({ method: 'POST', path: `/containers/${container}/exec`, body, signal })).Id
     connection = await engine.upgrade({ method: 'POST', path: `/exec/${id}/start`, body: { Detach: false, Tty: false }, signal })
   } catch (error) {
-    if (hasStatus(error, 404)) throw failure('site_gone', { target: title, why: 'there is no such container any more' }, error)
-    if (hasStatus(error, 409) && /paused/i.test(error.message)) {
-      throw failure('backend_unavailable', { target: title, why: 'the container is paused', help: `docker unpause ${container.slice(0, 12)}` }, error)
-    }
-    if (hasStatus(error, 409)) throw failure('site_gone', { target: title, why: 'the container is not running' }, error)
-    throw troubleOf(error, title, what)
+    if (signal?.aborted) throw error
+    throw (await whyNot(engine, container, title)) ?? troubleOf(error, title, what)
   }
   return channelOver(engine, id, connection, title, argv[0] ?? '')
+}
+
+/** What an engine says of an exec that it did not start differs, and may be nothing at all; what becomes of the container is told plainly. */
+async function whyNot(engine: Engine, container: string, title: string): Promise<Error | undefined> {
+  const gone = (why: string) => failure('site_gone', { target: title, why })
+  try {
+    const path = `/containers/${container}/json`
+    const { State } = await engine.askJson<{ readonly State: ContainerState }>({ method: 'GET', path, timeoutMs: 20_000 })
+    if (State.Paused) {
+      return failure('backend_unavailable', { target: title, why: 'the container is paused', help: `docker unpause ${container.slice(0, 12)}` })
+    }
+    return isOver(State) ? gone(describeState(State)) : undefined
+  } catch (error) {
+    return hasStatus(error, 404) ? gone('there is no such container any more') : undefined
+  }
 }
 
 function channelOver(engine: Engine, id: string, { socket, head }: Awaited<ReturnType<Engine['upgrade']>>, title: string, program: string): Channel {

@@ -200,7 +200,7 @@ for (const kind of engineKinds) {
       const site = await open()
       await engine.api('POST', `/containers/${idOf(site)}/pause`)
       expect(await site.examine()).toMatchObject({ kind: 'unknown', why: expect.stringContaining('paused') })
-      await expect(site.open({ argv: ['true'] })).rejects.toMatchObject({ code: 'unavailable' })
+      await expect(site.open({ argv: ['true'] })).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('the container is paused') })
       await engine.api('POST', `/containers/${idOf(site)}/unpause`)
       expect(await site.examine()).toEqual({ kind: 'up' })
       const channel = await site.open({ argv: ['sh', '-c', 'echo before; sleep 60'] })
@@ -211,6 +211,7 @@ for (const kind of engineKinds) {
       const end = await channel.ended.catch((error: unknown) => toHoldfastError(error).details.reason)
       expect([{ exitCode: 137 }, 'contact_lost']).toContainEqual(end)
       expect(await site.examine()).toMatchObject({ kind: 'gone' })
+      await expect(site.open({ argv: ['true'] })).rejects.toMatchObject({ details: { reason: 'site_gone' } })
     })
 
     it.concurrent('that lack of memory ended says so', async () => {
@@ -253,6 +254,7 @@ for (const kind of engineKinds) {
         expect(await refusal(site.handle as DockerTarget, { root: own })).toMatchObject({
           details: { reason: 'site_gone', why: expect.stringContaining('ended with status 137') },
         })
+        await expect(site.open({ argv: ['true'] })).rejects.toMatchObject({ details: { reason: 'site_gone', why: 'the container ended with status 137' } })
         expect(await refusal(target, { root: own })).toMatchObject({ details: { reason: 'backend_unavailable' } })
         await site.destroy()
         const reaped = await reapDocker({}, { env: engine.env, uid, now: Date.now, isAlive: () => false }, { dryRun: true })

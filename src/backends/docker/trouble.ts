@@ -68,8 +68,10 @@ export function troubleOf(error: unknown, target: string, what: string): unknown
   if (/no space left on device|disk quota exceeded/i.test(why)) return failure('backend_exhausted', { target, why }, error)
   if (error.status === 401) return failure('backend_unauthenticated', { target, why }, error)
   if (error.status === 403) return failure('backend_denied', { target, why }, error)
-  if (error.status === 404 && /no such container|no container with/i.test(why))
-    return failure('site_gone', { target, why: 'there is no such container any more' }, error)
+  // Podman says so with other statuses, too, where one is removed meanwhile.
+  if (/no such container|no container with/i.test(why)) return failure('site_gone', { target, why: 'there is no such container any more' }, error)
+  // It was forgotten between its making and its start, by an engine that was started anew.
+  if (/no such exec/i.test(why)) return failure('backend_unavailable', { target, why: `${what}: ${why}`, help: 'try again' }, error)
   if (error.status < 500 || isAboutTheRequest(why)) return failure('backend_refused', { target, what, why }, error)
   return failure('backend_unavailable', { target, why: `${what}: ${why}`, help: 'see the log of the engine' }, error)
 }
