@@ -75,11 +75,22 @@ export function plainScript({ nonce, command, folder, input }: PlainTerms): stri
     `rm -rf ${shellQuoted(folder)}`,
     'say "ended $c" >&2; say ended',
     ...(input === 'raw' ? ['cat >/dev/null 2>&1'] : []),
+    linger,
     'exit "$c"',
     nonce,
     '',
   ].join('\n')
 }
+
+/**
+ * Podman carries nothing any more once the shell has ended, so it stays for as long as anybody listens to what the command left behind, like a
+ * `tee` that has just read the last of it.
+ */
+const linger = [
+  'left() { for f in /proc/[0-9]*/stat; do { IFS= read -r l <"$f"; } 2>/dev/null || continue; set -- ${l##*\\) };',
+  'if [ "$4" = "$p" ]; then case $1 in Z|X) ;; *) return 0;; esac; fi; done; return 1; };',
+  'i=0; while [ $i -lt 20 ] && left; do i=$((i+1)); sleep 0.1 2>/dev/null || sleep 1; done',
+].join(' ')
 
 /** Sees to it that there is such a program before anything is started: what a shell says of a missing one is a status like any other. */
 function findProgram(program: string, path: string | undefined): string {

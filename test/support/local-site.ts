@@ -40,8 +40,8 @@ export interface LocalSite extends Site {
   /** How many channels were opened. */
   readonly opened: number
   readonly channels: ReadonlySet<Channel>
-  /** What befell input that a program did not take. */
-  readonly untaken: readonly Error[]
+  /** How many bytes were still on their way to programs when those ended by themselves. */
+  readonly untaken: number
   /** Ends supervisors that were started here. */
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -51,7 +51,7 @@ export function openLocalSite(options: LocalSiteOptions): LocalSite {
   const privateFolders = options.privateFolders ?? [join(folder, 'kept')]
   const title = 'a place on this machine'
   const open = new Map<Channel, { cut(): void; stall(isStalled: boolean): void }>()
-  const untaken: Error[] = []
+  let untaken = 0
   let opened = 0
   let isStalled = false
   let gone: string | undefined
@@ -65,7 +65,9 @@ export function openLocalSite(options: LocalSiteOptions): LocalSite {
     const lanes = [lane(latencyMs), lane(latencyMs), lane(latencyMs)] as const
     const [up, down, err] = lanes
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {})
-    child.stdin.on('error', (error) => untaken.push(error))
+    child.once('exit', () => {
+      if (open.has(channel)) untaken += child.stdin.writableLength + up.readableLength + up.writableLength
+    })
     for (const each of lanes) each.on('error', () => {})
     up.pipe(child.stdin)
     child.stderr.pipe(err)
@@ -134,7 +136,9 @@ export function openLocalSite(options: LocalSiteOptions): LocalSite {
       gone = why
       for (const { cut } of [...open.values()]) cut()
     },
-    untaken,
+    get untaken() {
+      return untaken
+    },
     get opened() {
       return opened
     },

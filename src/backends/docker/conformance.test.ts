@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chownSync, mkdirSync } from 'node:fs'
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeBackend } from '../../../test/conformance/backend.ts'
 import { describeComplaints } from '../../../test/conformance/complaints.ts'
@@ -128,6 +128,25 @@ for (const kind of engineKinds) {
         })
       })
     }
+
+    it('in plain mode, too, what a command left behind is heard for a while', async () => {
+      const { root } = alone()
+      const session = await openSession(await openSite(root), 'never', root)
+      if (session.place.kind !== 'plain') throw new Error('there is a supervisor')
+      const script = '(until [ -e go ]; do sleep 0.05; done; echo late) & exit 3'
+      const argv: [string, ...string[]] = ['sh', '-c', script]
+      const command = { argv, cwd: root, env: { PATH: '/usr/bin:/bin' }, stdin: 'none', mark: 'left' } as const
+      const run = await session.place.session.start(command, { stdout: '', stderr: '', maxBytes: 1 })
+      let text = ''
+      const heard = (async () => {
+        for await (const { bytes } of run.output) text += Buffer.from(bytes).toString()
+      })()
+      expect(await run.ended).toEqual({ exitCode: 3 })
+      writeFileSync(`${root}/go`, '')
+      await heard
+      expect(text).toBe('late\n')
+      await session.close()
+    })
 
     it('git works in a worktree whose repository is elsewhere', async () => {
       const { root, mounts } = inWorktree()
