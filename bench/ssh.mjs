@@ -37,6 +37,7 @@ export async function ssh({ quick, world, goals }) {
     await rawQuiet('ssh', [...connected, '-o', 'ControlMaster=yes', '-o', 'ControlPersist=600', '-N', 'box'])
     await latency({ quick, goals, holdfast, connected })
     await upload({ quick, goals, holdfast, connected, root })
+    await download({ quick, holdfast, connected, root })
     await cuts({ quick, goals, holdfast, relay, server, root })
   } finally {
     await holdfast.close()
@@ -87,6 +88,22 @@ async function upload({ quick, goals, holdfast, connected, root }) {
     results.map(({ name, ms: taken, ratio }) => [name, ms(taken), (bytes / taken / 1000).toFixed(0), times(1 / ratio)]),
   )
   goals.least('upload of 100 MB over ssh, to sftp', 1.15, 1 / results[2].ratio)
+}
+
+/** The way back of what `upload` has brought there. */
+async function download({ quick, holdfast, connected, root }) {
+  const bytes = statSync(join(root, 'upload')).size
+  const variants = [
+    { name: 'sftp', run: () => rawPiped('sftp', ['-q', '-b', '-', ...connected, 'box'], `get by-sftp ${join(root, 'by-sftp')}\n`) },
+    { name: 'ssh and cat', run: () => rawPiped('sh', ['-c', 'exec ssh "$@" >"$0"', join(root, 'by-cat'), ...connected, 'box', 'cat by-cat']) },
+    { name: 'holdfast copy', run: () => holdfast.copyFiles({ from: 'box:by-holdfast', to: 'by-holdfast' }) },
+  ]
+  const results = await interleaved(variants, { rounds: quick ? 3 : 7, warmup: 1 })
+  printTable(
+    `Download of the same (median of interleaved rounds)`,
+    ['', 'ms', 'MB/s', 'speed to sftp'],
+    results.map(({ name, ms: taken, ratio }) => [name, ms(taken), (bytes / taken / 1000).toFixed(0), times(1 / ratio)]),
+  )
 }
 
 /** The connection is cut again and again while a command prints; what it printed is told by the numbers in it. */
