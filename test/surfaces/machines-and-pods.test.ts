@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openHoldfast } from '../../src/index.ts'
-import { openFakeCluster } from '../support/kubernetes-api/open-fake-cluster.ts'
+import { type Cluster, hasCluster, openCluster } from '../support/kubernetes-cluster.ts'
 import { hasSshServer, openSshServer } from '../support/ssh-server.ts'
 import { openWorld } from '../support/world.ts'
 
@@ -34,14 +34,17 @@ describe.skipIf(!hasSshServer('the library with another machine'))('an account o
   })
 })
 
-const cluster = await openFakeCluster().catch((error: unknown) => {
-  console.warn(`skipped: the library with a pod: ${String(error)}`)
-  return undefined
-})
+describe.skipIf(!hasCluster('the library with a pod'))('a pod', () => {
+  let cluster: Cluster
+  beforeAll(async () => {
+    cluster = await openCluster()
+  }, 90_000)
+  afterAll(() => cluster?.close(), 60_000)
 
-describe.skipIf(cluster === undefined)('a pod', () => {
+  const targetOf = ({ kubeconfig, namespace, image, patch }: Cluster) =>
+    ({ backend: 'kubernetes', kubeconfig, namespace, image, imagePullPolicy: 'Never', patch }) as const
+
   it('gets a copy of what git tracks and would track, once, and says that it is one', slow, async () => {
-    if (!cluster) return
     await using world = openWorld()
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.org', ...args], { cwd: world.root, env: world.env })
@@ -53,7 +56,7 @@ describe.skipIf(cluster === undefined)('a pod', () => {
     writeFileSync(join(world.root, 'secret.env'), 'TOKEN=1')
     symlinkSync('deep/tracked', join(world.root, 'link'))
     git('add', 'deep', '.gitignore')
-    const target = { backend: 'kubernetes', kubeconfig: cluster.kubeconfig, namespace: 'default', image: cluster.image, imagePullPolicy: 'Never' } as const
+    const target = targetOf(cluster)
     const steps: string[] = []
     const env = { ...world.env, HOME: world.home }
     await using holdfast = await openHoldfast({ root: world.root, env })
@@ -72,10 +75,9 @@ describe.skipIf(cluster === undefined)('a pod', () => {
   })
 
   it('gives its commands the secrets of its target, which stand in no pod and in nothing that is shown', slow, async () => {
-    if (!cluster) return
     await using world = openWorld()
     const secrets = { HOUSE_NUMBER: 'seventeen-and-a-half', DEPLOY_TOKEN: 'hunter2-of-the-cluster' }
-    const target = { backend: 'kubernetes', kubeconfig: cluster.kubeconfig, namespace: 'default', image: cluster.image, imagePullPolicy: 'Never' } as const
+    const target = targetOf(cluster)
     await using holdfast = await openHoldfast({ root: world.root, env: { ...world.env, HOME: world.home, ...secrets } })
     const run = await holdfast.exec({
       script: 'echo "$HOUSE_NUMBER" | wc -c; echo "$HOUSE_NUMBER $DEPLOY_TOKEN"',
@@ -83,12 +85,11 @@ describe.skipIf(cluster === undefined)('a pod', () => {
     })
     expect(run.outcome).toMatchObject({ exitCode: 0 })
     expect((await holdfast.output({ run: run.id })).text).toMatch(/^21\n/)
-    const pods = JSON.stringify(cluster.list('pods', 'default'))
+    const pods = (await cluster.kubectl(['get', 'pods', '-o', 'json'])).text
     expect(pods).toContain('DEPLOY_TOKEN')
     for (const value of Object.values(secrets)) {
       expect(pods).not.toContain(value)
       expect(run.digest).not.toContain(value)
     }
-    await cluster.close()
   })
 })

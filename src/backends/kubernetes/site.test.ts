@@ -372,6 +372,8 @@ describe('agent-sandbox', () => {
     const [site, same] = await Promise.all([open(wish, { key: 'claimed' }), open(wish, { key: 'claimed' })])
     expect(podOf(same)).toBe(podOf(site))
     expect((await run(site, 'echo in a sandbox')).stdout).toBe('in a sandbox\n')
+    // The sandbox is one of the pool, and its pod has yet another name.
+    expect(podOf(site)).toMatch(/^pool-[0-9a-f]{5}-pod$/)
     const [claim] = claims()
     expect(claim?.spec).toMatchObject({ warmPoolRef: { name: 'pool' }, lifecycle: { shutdownPolicy: 'Delete' } })
     const end = (): string => (claims()[0] as unknown as { spec: { lifecycle: { shutdownTime: string } } }).spec.lifecycle.shutdownTime

@@ -58,8 +58,8 @@ export function beginControllers(store: Store, requests: ResourceRequests, types
 }
 
 /**
- * As much of agent-sandbox as its clients see: a claim becomes a sandbox, a sandbox becomes a pod with the name of it, and both say `Ready`
- * when the pod does. A sandbox that is suspended has no pod.
+ * As much of agent-sandbox as its clients see: a claim gets a sandbox, which is one of its pool and has a name of its own, a sandbox has a pod,
+ * whose name stands in an annotation of it, and both say `Ready` when the pod does. A sandbox that is suspended has no pod.
  */
 function reconcileSandbox(store: Store, requests: ResourceRequests, type: ResourceType, changed: KubeObject): void {
   const { namespace, name } = changed.metadata
@@ -72,6 +72,7 @@ function reconcileSandbox(store: Store, requests: ResourceRequests, type: Resour
 const sandboxType = sandboxTypes.find(({ plural }) => plural === 'sandboxes') as ResourceType
 const claimType = sandboxTypes.find(({ plural }) => plural === 'sandboxclaims') as ResourceType
 const podType = baseTypes.find(({ plural }) => plural === 'pods') as ResourceType
+const podNameAnnotation = 'agents.x-k8s.io/pod-name'
 const owner = ({ apiVersion, kind, metadata }: KubeObject) => [
   { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: true },
 ]
@@ -83,14 +84,19 @@ function claim(store: Store, object: KubeObject): void {
     setStatus(store, claimType, object, {}, false, 'TemplateNotFound', template)
     return
   }
-  const found = store.find(sandboxType, namespace, name)
+  const pool = fieldOf(object, 'spec.warmPoolRef.name')
+  // With variables of its own it is made anew.
+  const isWarm = typeof pool === 'string' && ((fieldOf(object, 'spec.env') as object[] | undefined) ?? []).length === 0
+  const sandboxName = isWarm ? `${pool}-${(object.metadata.uid ?? '').slice(0, 5)}` : name
+  const found = store.find(sandboxType, namespace, sandboxName)
   if (!found) {
     store.create(sandboxType, {
       apiVersion: object.apiVersion.replace('extensions.', ''),
       kind: 'Sandbox',
       metadata: {
-        name,
+        name: sandboxName,
         ...(namespace === undefined ? {} : { namespace }),
+        ...(sandboxName === name ? {} : { annotations: { [podNameAnnotation]: `${sandboxName}-pod` } }),
         labels: { 'agents.x-k8s.io/claim-uid': object.metadata.uid ?? '' },
         ownerReferences: owner(object),
       },
@@ -105,7 +111,7 @@ function claim(store: Store, object: KubeObject): void {
     store,
     claimType,
     object,
-    { sandbox: { name, podIPs: fieldOf(found, 'status.podIPs') ?? [] } },
+    { sandbox: { name: sandboxName, podIPs: fieldOf(found, 'status.podIPs') ?? [] } },
     isReady,
     isReady ? 'DependenciesReady' : 'SandboxNotReady',
     '',
@@ -135,7 +141,8 @@ function sandbox(store: Store, requests: ResourceRequests, type: ResourceType, o
   const template = fieldOf(object, 'spec.podTemplate') as
     | { metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> }; spec: object }
     | undefined
-  const pod = store.find(podType, namespace, name)
+  const podName = object.metadata.annotations?.[podNameAnnotation] ?? name
+  const pod = store.find(podType, namespace, podName)
   const isSuspended = fieldOf(object, 'spec.operatingMode') === 'Suspended' || fieldOf(object, 'spec.replicas') === 0
   if (isSuspended) {
     if (pod && !pod.metadata.deletionTimestamp) requests.discard(podType, pod)
@@ -147,7 +154,7 @@ function sandbox(store: Store, requests: ResourceRequests, type: ResourceType, o
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: {
-        name,
+        name: podName,
         ...(namespace === undefined ? {} : { namespace }),
         labels: { ...template.metadata?.labels, 'agents.x-k8s.io/sandbox-name-hash': name.slice(0, 63) },
         ...(template.metadata?.annotations ? { annotations: template.metadata.annotations } : {}),
