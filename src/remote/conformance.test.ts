@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, it } from 'vitest'
 import { describeBackend } from '../../test/conformance/backend.ts'
 import { type LocalSite, openLocalSite } from '../../test/support/local-site.ts'
-import { refuseSshServer } from '../../test/support/ssh-server.ts'
+import { isTriedOverSsh } from '../../test/support/ssh-server.ts'
 import { openWorld, type World } from '../../test/support/world.ts'
 import { closeInheritedDescriptors } from '../process/descriptors.ts'
 import { findSupervisor, supervisorFor } from '../supervisor/program.ts'
@@ -37,10 +37,7 @@ async function open() {
   return { session: remote.place.session, capabilities: remote.capabilities, root, close: remote.close }
 }
 
-/** Over ssh the same code passes the same rows, with a real server. */
-const isTriedOverSsh = refuseSshServer() === undefined && process.env.HOLDFAST_TEST_ALL !== '1'
-
-if (isTriedOverSsh) it.skip('the backend of a far site: it is tried over ssh, and HOLDFAST_TEST_ALL is not 1', () => {})
+if (isTriedOverSsh()) it.skip('the backend of a far site: it is tried over ssh, and HOLDFAST_TEST_ALL is not 1', () => {})
 else if (program.kind === 'found')
   describeBackend('a far site, supervised', {
     open,

@@ -58,6 +58,9 @@ export function hasSshServer(tests: string): boolean {
   return why === undefined
 }
 
+/** The rows that every place passes are passed over ssh here, by the code that other ways share; without need they are not tried twice. */
+export const isTriedOverSsh = (): boolean => refuseSshServer() === undefined && process.env.HOLDFAST_TEST_ALL !== '1'
+
 export async function openSshServer({ sshd = [], shell = '/bin/bash', files = {} }: SshServerSettings = {}): Promise<SshServer> {
   sweepAccounts()
   // Not in the folder of a world, which nobody else may enter.
