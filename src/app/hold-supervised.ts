@@ -53,7 +53,7 @@ export async function holdSupervised(context: AppContext, places: Places, sessio
     begun,
     current: async () => withProgress(begun, await supervision.progress()),
     masker: prepared.masker,
-    finished: finish(context, places, supervision, begun, beginning).finally(canceling.forget),
+    finished: finish(context, places, supervision, begun, beginning, canceling.signal).finally(canceling.forget),
     cancel: canceling.cancel,
     inlet: interactive ? inletOf(first.id, supervision) : undefined,
     release: ephemeral ? undefined : supervision.release,
@@ -73,6 +73,7 @@ async function finish(
   supervision: Supervision,
   begun: RunRecord,
   { folder, prepared, warnings }: Beginning,
+  canceled: AbortSignal,
 ): Promise<EndedRun> {
   const end = await supervision.finished
   if (!end) return { record: begun, warnings }
@@ -83,7 +84,8 @@ async function finish(
     return { record, warnings: [...warnings, ...end.notes, `${silent}; the run may go on`] }
   }
   await prepareText(folder, endedRecord(begun, end, prepared.masker, []))
-  const notes = noteEnd(context, folder, prepared, end)
+  const isCut = prepared.ephemeral && isFar(begun) && end.outcome.kind === 'canceled' && !canceled.aborted
+  const notes = [...noteEnd(context, folder, prepared, end), ...(isCut ? [`nobody here canceled it: an ephemeral run ends when contact is lost`] : [])]
   const settled = end.state === 'interrupted' ? await endOrphans(context, places, begun, end) : end
   const record: RunRecord = {
     ...endedRecord(begun, settled, prepared.masker, notes),

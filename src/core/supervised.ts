@@ -73,6 +73,8 @@ export interface SupervisedRun {
   readonly output: AsyncIterable<OutputChunk>
   /** Rejects when contact is lost: the run may go on. */
   readonly ended: Promise<EndRecord>
+  /** Whether contact was lost on the way and found again, which ends input that was being fed; absent: it was not. */
+  readonly wasCut?: boolean | undefined
   /** Resolves when the bytes were taken, or when the command no longer reads. */
   write(bytes: Uint8Array): Promise<void>
   endInput(): Promise<void>

@@ -7,6 +7,9 @@ export interface Inlet {
   endInput(): Promise<void>
 }
 
+/** How a note begins that says that a command did not get all of its input. */
+export const inputCut = 'the standard input could not be written to its end'
+
 /** A signal, or what is only looked at. */
 type Over = Pick<AbortSignal, 'aborted'>
 
@@ -32,7 +35,7 @@ export async function feed(inlet: Inlet, input: Input, { ends = true, over, note
       if (ends && !over?.aborted) await inlet.endInput()
     }
   } catch (error) {
-    if (!over?.aborted) notes.push(`the standard input could not be written to its end: ${messageOf(error)}`)
+    if (!over?.aborted) notes.push(`${inputCut}: ${messageOf(error)}`)
   }
 }
 

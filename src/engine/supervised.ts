@@ -11,7 +11,7 @@ import { createDelivery } from './delivery.ts'
 import { factsOf } from './end-facts.ts'
 import { readEnd, readProcess } from './end-files.ts'
 import { type Executed, letGoMs, type Progress } from './execute.ts'
-import { feed, type Inlet, inputChunkBytes } from './feed.ts'
+import { feed, type Inlet, inputChunkBytes, inputCut } from './feed.ts'
 import { measureLog } from './log-reader.ts'
 import { createStops } from './stops.ts'
 
@@ -84,6 +84,11 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
   const inlet = inletOf(() => run)
   const fed = given.rest === undefined ? Promise.resolve() : feed(inlet, given.rest, { ends: plan.command.stdin === 'fed', over, notes })
 
+  let isFed = false
+  void fed.then(() => {
+    isFed = true
+  })
+
   /** The end record; undefined where contact is lost for good, or nobody waits for it any more. */
   async function follow(): Promise<EndRecord | undefined> {
     let foundAt = Number.NEGATIVE_INFINITY
@@ -135,6 +140,8 @@ export async function supervise(request: SuperviseRequest): Promise<Supervision>
     request.hurry?.removeEventListener('abort', stopping.hurry)
     over.aborted = true
     if (released) return undefined
+    const isTold = isFed || notes.some((note) => note.startsWith(inputCut))
+    if (run?.wasCut && !isTold) notes.push(`${inputCut}: contact was lost, and input that is fed ends then`)
     const facts = end ? factsOf(end) : lost(paths, clock.now() - startedAt)
     // A cancellation ends the delivery, unless the run was quicker.
     if (line.wantsAll && facts.outcome.kind !== 'canceled') {

@@ -44,6 +44,7 @@ export class Mirror {
   #begin = (): void => {}
   #record: EndRecord | undefined
   #isReleased = false
+  #wasCut = false
   #settleEnded: { resolve: (record: EndRecord) => void; reject: (error: HoldfastError) => void } | undefined
 
   constructor(terms: MirrorTerms) {
@@ -64,6 +65,10 @@ export class Mirror {
 
   get process(): ProcessIdentity {
     return this.#process
+  }
+
+  get wasCut(): boolean {
+    return this.#wasCut
   }
 
   get record(): EndRecord | undefined {
@@ -146,6 +151,8 @@ export class Mirror {
   async write(bytes: Uint8Array): Promise<void> {
     if (!this.#run && !this.#record) await Promise.race([this.#regaining, this.ended.catch(() => {})])
     if (!this.#record) await this.#run?.write(bytes)
+    // Whether it read to its end or was cut off is not known then.
+    else if (this.#wasCut) throw failure('supervisor_lost', { why: 'input that is fed ends there' })
   }
 
   async #followAll(first: Found, again: () => Promise<Found>): Promise<EndRecord> {
@@ -180,6 +187,7 @@ export class Mirror {
         this.#terms.whenDone('unasked')
         throw error
       }
+      this.#wasCut = true
       return undefined
     } finally {
       this.#run = undefined
@@ -234,6 +242,10 @@ class View implements SupervisedRun {
 
   get ended(): Promise<EndRecord> {
     return this.#mirror.ended
+  }
+
+  get wasCut(): boolean {
+    return this.#mirror.wasCut
   }
 
   write(bytes: Uint8Array): Promise<void> {

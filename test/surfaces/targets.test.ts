@@ -218,6 +218,31 @@ describe.skipIf(!isSupervised)('a run at a target', () => {
     expect(await outputOf(app, run.id)).toBe([1, 2, 3, 4, 5, 6, 7, 8].map((i) => `line ${i}\n`).join(''))
   })
 
+  it('that is ephemeral, or is fed, says so where the cut of a connection ended it, or its input', slow, async () => {
+    await using far = openFar()
+    const app = await far.open()
+    const begun = (word: string) => until(`${word} runs`, async () => existsSync(join(far.siteRoot, word)))
+    const bound = app.exec(sh('echo > bound; sleep 300', { ephemeral: true }))
+    await begun('bound')
+    far.sites.at(-1)?.cut()
+    expect(await bound).toMatchObject({ outcome: { kind: 'canceled' }, warnings: [expect.stringContaining('ends when contact is lost')] })
+    let isCut = (): void => {}
+    const cut = new Promise<void>((resolve) => {
+      isCut = resolve
+    })
+    async function* lines(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('one\n')
+      await cut
+      for (let i = 0; i < 50; i += 1) yield Buffer.from('more\n')
+    }
+    const fed = app.exec(sh('echo > fed; cat; exit 3', { stdin: lines() }))
+    await begun('fed')
+    far.sites.at(-1)?.cut()
+    isCut()
+    const run = await fed
+    expect(run).toMatchObject({ outcome: { exitCode: 3 }, warnings: [expect.stringContaining('standard input could not be written to its end')] })
+  })
+
   it('is taken up also where its workspace was removed meanwhile', slow, async () => {
     await using far = openFar()
     const starter = await far.open()
