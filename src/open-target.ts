@@ -7,7 +7,7 @@ import type { FarPlace, OpenTargetRequest, ReapedSites } from './app/far.ts'
 import type { BackendName } from './core/backend.ts'
 import type { Site } from './core/channel.ts'
 import { failure, hasReason, messageOf } from './core/errors.ts'
-import { type DockerTarget, type Target, targetKey } from './core/target.ts'
+import { type DockerTarget, type KubernetesTarget, type Target, targetKey } from './core/target.ts'
 import { identifySelf, isAlive } from './process/identity.ts'
 
 /** How the sites of targets are opened: the only place that knows the backends that are somewhere else. Each is loaded when it is asked for. */
@@ -169,7 +169,7 @@ export async function reapSites(targets: readonly Target[], dryRun: boolean, env
       // One that names no engine has others to fall back on.
       if (!places.has(key) || target.socket === undefined) places.set(key, target)
     }
-    if (target.backend === 'kubernetes') places.set(JSON.stringify(['kubernetes', target.kubeconfig, target.context, target.namespace]), target)
+    if (target.backend === 'kubernetes') places.set(JSON.stringify(['kubernetes', await clusterOf(target, env), target.namespace]), target)
   }
   const all = await Promise.all([...places.values()].map((target) => reapAt(target, dryRun, env)))
   return { removed: all.flatMap(({ removed }) => removed), kept: all.flatMap(({ kept }) => kept), problems: all.flatMap(({ problems }) => problems) }
@@ -183,6 +183,17 @@ async function engineOf({ socket, context }: DockerTarget, env: Env): Promise<un
   } catch {
     // What is wrong with it is told by whoever asks it.
     return [socket, context]
+  }
+}
+
+/** The same for the same way to a cluster, also where one names it and another one finds it. */
+async function clusterOf({ kubeconfig, context }: KubernetesTarget, env: Env): Promise<unknown> {
+  try {
+    const { findAccess } = await import('./backends/kubernetes/kubeconfig.ts')
+    const access = findAccess({ env, userHome: env.HOME, file: kubeconfig, context })
+    return [access.file, access.context]
+  } catch {
+    return [kubeconfig, context]
   }
 }
 
