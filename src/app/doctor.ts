@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { toHoldfastError } from '../core/errors.ts'
+import { hasReason, toHoldfastError } from '../core/errors.ts'
 import type { Finding } from '../workspaces/finding.ts'
 import type { DoctorResult } from './api.ts'
 import { builtInRuntimes, resolveRuntime } from './command.ts'
@@ -53,12 +53,20 @@ const workspaceAt = { mounted: 'the workspace is mounted at', copied: 'a copy of
 async function examineTargets({ root, settings }: AppContext, sites: Sites): Promise<Check[]> {
   return Promise.all(
     Object.entries(settings.targets).map(async ([name, target]): Promise<Check> => {
+      let step = ''
+      const onStep = (what: string): void => {
+        step = what
+      }
       try {
-        const { site, place } = await sites.open({ name, target, tree: root, mounts: [] }, { signal: AbortSignal.timeout(targetMs) })
+        const { site, place } = await sites.open({ name, target, tree: root, mounts: [] }, { signal: AbortSignal.timeout(targetMs), onStep })
         const detail = place.kind === 'supervised' ? `${site.title}, ${workspaceAt[site.workspace]} ${site.root}` : `${site.title}, in plain mode: ${place.why}`
         return { name: `target ${name}`, status: place.kind === 'supervised' ? 'ok' : 'warning', detail }
       } catch (error) {
         const { message, details } = toHoldfastError(error)
+        if (hasReason(error, 'canceled_before_start')) {
+          const detail = `it could not be opened within ${targetMs / 1_000} s${step && `; the last that was heard: ${step}`}`
+          return { name: `target ${name}`, status: 'warning', detail }
+        }
         return { name: `target ${name}`, status: 'warning', detail: typeof details.remedy === 'string' ? `${message}; ${details.remedy}` : message }
       }
     }),
