@@ -218,8 +218,11 @@ export function openMirroredSession({ link, elders, folderOf }: MirrorPlace): Su
         const far = { ...terms, folder: `${home}/runs/${terms.id}`, listen: { kind: 'everything' } as const, making: { files: command.files ?? [] } }
         const found = await startOnce(command, far)
         if (found.kind === 'unknown') throw failure('supervisor_lost', { why: 'nothing is known of the run' })
-        if (found.kind === 'running') writeProcessHere(terms.folder, found.run.process)
         mirror.follow(found, again(mirror))
+        // The end of a command that was over at once came with the word that it had begun: nobody looks for its process.
+        setImmediate(() => {
+          if (found.kind === 'running' && !mirror.record) writeProcessHere(terms.folder, found.run.process)
+        })
       } catch (error) {
         mirrors.delete(terms.id)
         mirror.abandon(error)
