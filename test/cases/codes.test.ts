@@ -2,7 +2,20 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { constants } from 'node:os'
 import { expect, it } from 'vitest'
 import type { RunResult } from '../../src/index.ts'
-import { caseFile, caseText, describeCases, exited, expectNothingLeft, logOf, openPlace, type Place, program, runProgram, testsInPlace } from './place.ts'
+import {
+  caseFile,
+  caseText,
+  describeCases,
+  exited,
+  expectNothingLeft,
+  fakeSecrets,
+  logOf,
+  openPlace,
+  type Place,
+  program,
+  runProgram,
+  testsInPlace,
+} from './place.ts'
 
 const inPlace = testsInPlace(60_000)
 
@@ -13,17 +26,7 @@ async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number 
   return { value: await work(), ms: performance.now() - start }
 }
 
-const fakeSecrets = {
-  ANTHROPIC_API_KEY: 'b043-a',
-  OPENAI_API_KEY: 'b043-b',
-  GH_TOKEN: 'b043-c',
-  AWS_SECRET_ACCESS_KEY: 'b043-d',
-  DATABASE_URL: 'postgres://u:b043-e@h/d',
-  OH_SESSION_API_KEYS_0: 'b043-f',
-  MY_CIPHER_SECRET: 'b043-g',
-  NPM_TOKEN: 'b043-h',
-  SSH_AUTH_SOCK: '/b043-i',
-}
+const secrets = { ...fakeSecrets, SSH_AUTH_SOCK: '/b043-i' }
 
 describeCases('D: exit codes, signals, arguments, environment, time', () => {
   inPlace('B033: a pipeline ends with the code that the shell gives it', async ({ holdfast }) => {
@@ -113,20 +116,20 @@ describeCases('D: exit codes, signals, arguments, environment, time', () => {
   it.concurrent('B043: no secret of ours reaches a command unless it is named', async () => {
     await using place = await openPlace()
     const { world, cli } = place
-    const holdfast = await place.again({ env: { ...world.env, ...fakeSecrets } })
+    const holdfast = await place.again({ env: { ...world.env, ...secrets } })
     const argv = ['bash', caseFile('B043.sh')]
     for (const run of [
       await holdfast.exec({ argv }),
       await holdfast.exec({ argv, detach: true, waitMs: 10_000 }),
-      (await cli(['exec', '--json', '--', ...argv], { env: fakeSecrets })).json(),
-      (await cli(['exec', '--json', '--wait', '10s', '--', ...argv], { env: fakeSecrets })).json(),
+      (await cli(['exec', '--json', '--', ...argv], { env: secrets })).json(),
+      (await cli(['exec', '--json', '--wait', '10s', '--', ...argv], { env: secrets })).json(),
     ]) {
       expect(logOf(run)).toMatch(/^secrets in own environment: 0; readable in ancestors: \d+\n/)
     }
     const named = await holdfast.exec({ script: 'echo "$GH_TOKEN"; echo "in a line: $DATABASE_URL"', passEnv: ['GH_TOKEN', 'DATABASE_URL'] })
     expect(logOf(named)).toBe('b043-c\nin a line: postgres://u:b043-e@h/d\n')
     expect(named.digest).not.toMatch(/b043-[a-i]/)
-    const all = await cli(['exec', '--json', ...Object.keys(fakeSecrets).flatMap((name) => ['--env', name]), '--', ...argv], { env: fakeSecrets })
+    const all = await cli(['exec', '--json', ...Object.keys(secrets).flatMap((name) => ['--env', name]), '--', ...argv], { env: secrets })
     expect(logOf(all.json())).toMatch(/^secrets in own environment: 9;/)
   })
 

@@ -8,7 +8,8 @@ import { engineKinds, startEngine, whyNoEngine } from '../support/docker-engine.
 import { hasCluster, openCluster } from '../support/kubernetes-cluster.ts'
 import { hasSshServer, openSshServer } from '../support/ssh-server.ts'
 import { openWorld } from '../support/world.ts'
-import { describeFarCases, type FarPlace, fakeSecrets } from './far.ts'
+import { describeFarCases, type FarPlace } from './far.ts'
+import { fakeSecrets } from './place.ts'
 
 /** In plain mode, where it is asked for, the same rows take a way of their own for each command. */
 const supervisor = process.env.HOLDFAST_TEST_FAR === 'plain' || findSupervisor().kind === 'missing' ? 'never' : 'auto'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it, type TestContext } from 'vitest'
 import type { ExecInput, Holdfast, RunResult, Target } from '../../src/index.ts'
-import { caseFile, caseText, describeCases, exited, logOf, runCli, runProgram, until } from './place.ts'
+import { caseFile, caseText, describeCases, exited, fakeSecrets, logOf, runCli, runProgram, until } from './place.ts'
 
 /*
  * The inputs of groups A to E and H on a place that is not this machine, by the library. What they are as commands of this machine is in the
@@ -33,18 +33,6 @@ export interface FarCases {
   readonly isSupervised: boolean
   /** Whether the first process there is ours. */
   readonly hasOwnInit: boolean
-}
-
-/** What Holdfast itself is given, and no command is to see. */
-export const fakeSecrets = {
-  ANTHROPIC_API_KEY: 'b043-a',
-  OPENAI_API_KEY: 'b043-b',
-  GH_TOKEN: 'b043-c',
-  AWS_SECRET_ACCESS_KEY: 'b043-d',
-  DATABASE_URL: 'postgres://u:b043-e@h/d',
-  OH_SESSION_API_KEYS_0: 'b043-f',
-  MY_CIPHER_SECRET: 'b043-g',
-  NPM_TOKEN: 'b043-h',
 }
 
 interface Bench extends FarCases {

@@ -220,3 +220,15 @@ export const logOf = (run: RunResult, stream: 'stdout' | 'stderr' = 'stdout'): s
   existsSync(run[stream].path) ? readFileSync(run[stream].path, 'utf8') : ''
 
 export const exited = (exitCode: number) => ({ kind: 'exited', exitCode, signal: null, limit: null })
+
+/** What Holdfast itself is given, and no command is to see. */
+export const fakeSecrets = {
+  ANTHROPIC_API_KEY: 'b043-a',
+  OPENAI_API_KEY: 'b043-b',
+  GH_TOKEN: 'b043-c',
+  AWS_SECRET_ACCESS_KEY: 'b043-d',
+  DATABASE_URL: 'postgres://u:b043-e@h/d',
+  OH_SESSION_API_KEYS_0: 'b043-f',
+  MY_CIPHER_SECRET: 'b043-g',
+  NPM_TOKEN: 'b043-h',
+}
