@@ -142,7 +142,7 @@ export function openMirroredSession({ link, elders, folderOf }: MirrorPlace): Su
     const held = new Set(await session.runs())
     for (const [run, folder] of [...kept]) {
       if (held.has(run) || mirrors.has(run)) continue
-      if (!(await finish({ session, connection }, run, folder))) kept.delete(run)
+      await finish({ session, connection }, run, folder)
     }
   }
 
@@ -189,11 +189,11 @@ export function openMirroredSession({ link, elders, folderOf }: MirrorPlace): Su
   /** All of a run that is over and not held; undefined where the site knows nothing of its end. */
   async function finish(linked: Linked, run: string, folder: string): Promise<EndRecord | undefined> {
     const text = await readFarEnd(linked, run)
-    if (text === undefined) return undefined
-    const far = farFolder(linked.connection, run)
-    const { record, whole } = await settle(folder, run, text, far)
-    if (whole) await tidyUp(run, folder)
-    return record
+    const settled = text === undefined ? undefined : await settle(folder, run, text, farFolder(linked.connection, run))
+    if (settled?.whole) await tidyUp(run, folder)
+    // Another look would find no more.
+    else kept.delete(run)
+    return settled?.record
   }
 
   return {

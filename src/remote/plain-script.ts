@@ -82,12 +82,15 @@ export function plainScript({ nonce, command, folder, input }: PlainTerms): stri
   ].join('\n')
 }
 
+/** Begins a loop over the processes that are there: `l` is what proc(5) says of each in its stat. */
+const eachProcess = 'for f in /proc/[0-9]*/stat; do { IFS= read -r l <"$f"; } 2>/dev/null || continue;'
+
 /**
  * Podman carries nothing any more once the shell has ended, so it stays for as long as anybody listens to what the command left behind, like a
  * `tee` that has just read the last of it.
  */
 const linger = [
-  'left() { for f in /proc/[0-9]*/stat; do { IFS= read -r l <"$f"; } 2>/dev/null || continue; set -- ${l##*\\) };',
+  `left() { ${eachProcess} set -- \${l##*\\) };`,
   'if [ "$4" = "$p" ]; then case $1 in Z|X) ;; *) return 0;; esac; fi; done; return 1; };',
   'i=0; while [ $i -lt 20 ] && left; do i=$((i+1)); sleep 0.1 2>/dev/null || sleep 1; done',
 ].join(' ')
@@ -109,7 +112,7 @@ export const signalArgv = (nonce: string, name: string, pid: number): readonly [
   '-c',
   [
     's=$1; m=$2; k=$3; a=; [ -r /proc/self/stat ] || a=1;',
-    'for f in /proc/[0-9]*/stat; do { IFS= read -r l <"$f"; } 2>/dev/null || continue; set -- ${l##*\\) };',
+    `${eachProcess} set -- \${l##*\\) };`,
     'if [ "$3" = "$m" ]; then case $1 in Z|X) ;; *) a=1; break;; esac; fi; done;',
     'if kill "-$s" "-$m" 2>/dev/null && [ -n "$a" ]; then w=sent; else w=nobody; fi;',
     'printf \'\\n%s%s\\n\' "$k" "$w"',
@@ -125,7 +128,8 @@ export const treeArgv = (nonce: string, pid: number): readonly [string, ...strin
   'sh',
   '-c',
   [
-    'for f in /proc/[0-9]*/stat; do { IFS= read -r l <"$f"; } 2>/dev/null || continue; n=${l#*\\(}; n=${n%\\)*}; i=${l%% *}; r=${l##*\\) }; m=$1; k=$2;',
+    eachProcess,
+    'n=${l#*\\(}; n=${n%\\)*}; i=${l%% *}; r=${l##*\\) }; m=$1; k=$2;',
     'set -- $r; t=$1; g=$3; e=$4; set -- "$m" "$k";',
     'if [ "$g" = "$m" ] || [ "$e" = "$m" ]; then case $t in Z|X) ;; *) printf \'\\n%sprocess %s %s %s\\n\' "$k" "$i" "$t" "$n";; esac; fi; done;',
     'printf \'\\n%slisted\\n\' "$2"',
