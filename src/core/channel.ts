@@ -10,7 +10,7 @@ import type { Target } from './target.ts'
 
 /** One program at a site, over one connection. */
 export interface Channel {
-  /** With back-pressure. What goes wrong with it is told by `ended`. */
+  /** With back-pressure; the bytes of a write are needed until it is done, and not after that. What goes wrong with it is told by `ended`. */
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable

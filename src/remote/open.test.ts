@@ -376,6 +376,8 @@ describe.runIf(program.kind === 'found')('a site with a supervisor', () => {
     run.release()
     await first.close()
     writeFileSync(join(far.world.root, 'go'), '')
+    // A run that goes on is left alone until somebody asks for it.
+    await until(() => readdirSync(far.kept, { recursive: true }).some((each) => /runs\/left\/end\.json$/.test(`/${each}`)))
     const second = await far.session()
     await until(() => existsSync(far.world.path('runs', 'left', 'end.json')))
     expect([endOf(far, 'left').exitCode, log(far, 'left').length, log(far, 'left', 'stderr.log').toString()]).toEqual([6, 4 + 3893, 'two\n'])

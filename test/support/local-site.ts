@@ -188,7 +188,8 @@ class Lane extends Transform {
   override _transform(piece: Buffer, _: string, done: () => void): void {
     const pass = (): void => {
       this.#resume = undefined
-      this.push(piece)
+      // Whoever wrote it may use its memory again.
+      this.push(Buffer.from(piece))
       done()
     }
     const later = (): void => {
